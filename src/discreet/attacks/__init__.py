@@ -12,6 +12,8 @@ from discreet.attacks.inference import inference as inference
 from discreet.attacks.known_members import KnownMembers as KnownMembers
 from discreet.attacks.known_members import known_members as known_members
 from discreet.attacks.linkability import linkability as linkability
+from discreet.attacks.membership import membership as membership
 from discreet.attacks.minimality import Minimality as Minimality
 from discreet.attacks.minimality import minimality as minimality
 from discreet.attacks.regression import regression as regression
+from discreet.attacks.singling_out import singling_out as singling_out

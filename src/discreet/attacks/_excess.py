@@ -164,7 +164,7 @@ def concluded(
         excess,
         interval,
         "guess" if control is None else "holdout",
-        _sentence(did, attack, control, guess, excess, interval),
+        sentence(did, attack, control, guess, excess, interval),
         dict(detail or {}),
     )
 
@@ -216,7 +216,7 @@ def _rate(outcomes: np.ndarray) -> Rate:
     return Rate(float(np.sum(outcomes)), len(outcomes))
 
 
-def _sentence(
+def sentence(
     did: str, attack: Rate, control: Rate | None, guess: Rate, excess: float, interval: Interval
 ) -> str:
     low, high = (_percent(end) for end in interval)

@@ -25,7 +25,10 @@ _FAR = 1e18
 # Pairs that are looked at to find how far numbers were moved, and points of their distribution.
 _PAIRS, _POINTS = 2000, 256
 
-Table = Callable[[np.ndarray], np.ndarray]
+# Of some values, and of all labels or some.
+Table = Callable[..., np.ndarray]
+Some = np.ndarray | slice
+ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -120,9 +123,9 @@ def near(
             likely += exact * (values[:, None] == same)
         return np.log(likely, out=likely)
 
-    def fits(values: np.ndarray) -> np.ndarray:
-        off = np.abs(kernel.at[values][:, None] - kernel.of)
-        return (off <= 2 * kernel.spread) | (values[:, None] == same)
+    def fits(values: np.ndarray, labels: Some = ALL) -> np.ndarray:
+        off = np.abs(kernel.at[values][:, None] - kernel.of[labels])
+        return (off <= 2 * kernel.spread) | (values[:, None] == same[labels])
 
     return fits, scores
 

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
-from discreet.attacks._near import Table, near
+from discreet.attacks._near import ALL, Some, Table, near
 from discreet.errors import BadInput, nearest
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.table.columns import kind_of
@@ -74,6 +74,13 @@ class Reading:
         given = values < self.n_values
         found[given, :-1] = self._fits(values[given])
         found[:, -1] = True
+        return found
+
+    def fit_some(self, values: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Tell which of some labels fit which values: (values, labels) of bool."""
+        found = np.zeros((len(values), len(labels)), bool)
+        given = values < self.n_values
+        found[given] = self._fits(values[given], labels)
         return found
 
     def scores(self, values: np.ndarray) -> np.ndarray:
@@ -277,8 +284,8 @@ def _inside(covers: Covers, n: int, unread: np.ndarray) -> Parts:
     fit = np.log((1 - wrong) / np.maximum(share, 1 / max(1, n)) + wrong).astype(np.float32)
     not_fit = np.float32(np.log(wrong))
 
-    def fits(values: np.ndarray) -> np.ndarray:
-        return covered(values) | blank
+    def fits(values: np.ndarray, labels: Some = ALL) -> np.ndarray:
+        return covered(values, labels) | blank[labels]
 
     def scores(values: np.ndarray) -> np.ndarray:
         return np.where(blank, np.float32(0), np.where(covered(values), fit, not_fit))
@@ -296,8 +303,8 @@ def _fitting(covers: Covers, people: np.ndarray) -> tuple[Table, np.ndarray]:
         start, end = (covers.start, covers.end) if spoken else _steps(covers)
         upto = np.append(0, np.cumsum(people))
 
-        def between(values: np.ndarray) -> np.ndarray:
-            return (start <= values[:, None]) & (values[:, None] < end)
+        def between(values: np.ndarray, labels: Some = ALL) -> np.ndarray:
+            return (start[labels] <= values[:, None]) & (values[:, None] < end[labels])
 
         return between, upto[end] - upto[start]
     assert covers.values is not None
@@ -306,8 +313,8 @@ def _fitting(covers: Covers, people: np.ndarray) -> tuple[Table, np.ndarray]:
     ones, shape = np.ones(len(label)), (len(people), len(covers.top))
     table = sparse.csr_array((ones, (covers.values, label)), shape=shape)
 
-    def under(values: np.ndarray) -> np.ndarray:
-        return np.asarray(table[values].toarray() > 0)
+    def under(values: np.ndarray, labels: Some = ALL) -> np.ndarray:
+        return np.asarray(table[values][:, labels].toarray() > 0)
 
     return under, people @ table
 

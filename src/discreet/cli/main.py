@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import options, policies, show
+from discreet.cli.attack import attack
 from discreet.cli.compare import assess, compare
 from discreet.cli.demo import demo
 from discreet.cli.inspect import inspect
@@ -259,7 +260,7 @@ def _is_foreign(found: CheckReport) -> bool:
     return own_key() is not None and (signed is None or signed.status != "verified")
 
 
-for command in (risk, search, sweep, assess, compare, report):
+for command in (risk, search, sweep, assess, attack, compare, report):
     app.command()(command)
 
 

@@ -1,0 +1,260 @@
+"""Attack a release in every way, by what its recipe says of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.assessment.opened import Dialect, Opened, opened
+from discreet.attacks import (
+    Attack,
+    Differencing,
+    differencing,
+    inference,
+    linkability,
+    membership,
+    singling_out,
+)
+from discreet.engines.choice import open_engine
+from discreet.errors import BadInput, nearest
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """What came of all attacks on a release.
+
+    Attributes
+    ----------
+    attacks : list of Attack
+    left_out : dict
+        Attacks that could not be tried, and why.
+    notes : list of str
+        What else is to be known to read the figures.
+    """
+
+    attacks: list[Attack] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON."""
+        return {
+            "attacks": [one.to_dict() for one in self.attacks],
+            "left_out": dict(self.left_out),
+            "notes": list(self.notes),
+        }
+
+
+def attack(
+    original: Any,
+    release: Any,
+    *,
+    holdout: Any = None,
+    known: Sequence[str] | None = None,
+    secret: str | None = None,
+    queries: int = 2000,
+    random_state: int = 0,
+    engine: str = "auto",
+    memory: str | None = None,
+    dialect: Dialect | None = None,
+    tell: Tell = lambda what: None,
+) -> Attacked:
+    """Attack a release by singling out, linkability, inference and membership.
+
+    Parameters
+    ----------
+    original : table or path
+        What the release was made from.
+    release : Release or path
+        What `protect` gave, a release folder, or a released file.
+    holdout : table or path, optional
+        People like those of the original who are not in the release: the control group.
+    known : list of str, optional
+        The columns that an intruder knows of people; by default the quasi ones of the recipe, and
+        without one all columns but the secret.
+    secret : str, optional
+        The column to infer; by default every confidential one.
+    queries : int
+        Predicates, and people to attack, of each attack.
+    random_state : int
+        The seed of all draws.
+    engine, memory, dialect
+        As for `assess`.
+    tell : callable
+        Is told what is under way.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> from discreet.datasets import make_households
+    >>> people = make_households(1200, seed=1).select(["sex", "income"])
+    >>> recipe = {
+    ...     "roles": {"quasi": ["sex"], "confidential": ["income"], "untouched": ["sex"]},
+    ...     "steps": [{"method": "oma", "columns": ["income"], "k": 5}],
+    ... }
+    >>> inside, outside = people[:1000], people[1000:]
+    >>> found = attack(inside, discreet.protect(inside, recipe), holdout=outside, queries=200)
+    >>> [one.name for one in found.attacks]
+    ['singling out', 'singling out', 'inference', 'membership']
+    >>> found.left_out
+    {'linkability': 'needs two known columns, one for each party'}
+    """
+    with opened(original, [release], engine=engine, memory=memory, dialect=dialect) as (one,):
+        if one.note:
+            tell(one.note)
+        names = _shared(one)
+        before, after = one.beside(names)
+        notes = _notes(one, before)
+    held = None if holdout is None else _held(holdout, names, one, dialect)
+    roles = one.recipe.roles
+    secrets = _secrets(one, names, secret)
+    keys = [] if roles is None else [name for name in roles.quasi if name in names]
+    asked = _named(known, names, "known") or keys or [n for n in names if n not in secrets]
+    given: dict[str, Any] = {
+        "holdout": held,
+        "hierarchies": one.recipe.hierarchies if one.recipe.steps else {},
+        "drawn": _drawn(one),
+        "queries": queries,
+        "random_state": random_state,
+    }
+    return _tried(before, after, asked, secrets, given, notes, tell)
+
+
+def _tried(
+    before: pa.Table,
+    after: pa.Table,
+    known: Sequence[str],
+    secrets: Sequence[str],
+    given: Mapping[str, Any],
+    notes: list[str],
+    tell: Tell,
+) -> Attacked:
+    found = Attacked(notes=notes)
+    # Secrets are released, too, and isolate as well as keys do.
+    everything = list(dict.fromkeys([*known, *secrets]))
+    tell("singling out")
+    for mode in ("several", "one"):
+        found.attacks.append(singling_out(before, after, mode=mode, known=everything, **given))
+    if len(known) > 1:
+        tell("linkability")
+        found.attacks.append(linkability(before, after, known=known, **given))
+    else:
+        found.left_out["linkability"] = "needs two known columns, one for each party"
+    if not secrets:
+        found.left_out["inference"] = "needs a secret; name one with --secret"
+    for name in secrets:
+        columns = [one for one in known if one != name]
+        if columns:
+            tell(f"inference of {name}")
+            found.attacks.append(inference(before, after, secret=name, known=columns, **given))
+        else:
+            found.left_out[f"inference of {name}"] = "needs a known column besides"
+    if given["holdout"] is None:
+        found.left_out["membership"] = "needs a holdout, people who are not in the release"
+    else:
+        tell("membership")
+        found.attacks.append(membership(before, after, known=everything, **given))
+    return found
+
+
+def compared(
+    original: Any,
+    one: Any,
+    other: Any,
+    *,
+    known: Sequence[str] | None = None,
+    secret: str | None = None,
+    engine: str = "auto",
+    memory: str | None = None,
+    dialect: Dialect | None = None,
+) -> Differencing:
+    """Find what two releases of one table tell together; see `attacks.differencing`."""
+    with opened(original, [one, other], engine=engine, memory=memory, dialect=dialect) as both:
+        shared = [_shared(release) for release in both]
+        names = [name for name in shared[0] if name in shared[1]]
+        (before, first), (_, second) = (release.beside(names) for release in both)
+    roles = both[0].recipe.roles
+    keys = [] if roles is None else [name for name in roles.quasi if name in names]
+    secrets = _secrets(both[0], names, secret)
+    asked = _named(known, names, "known") or keys
+    if not asked:
+        raise BadInput("name the columns that an intruder knows, with --known age,sex,town")
+    hierarchies = {**both[1].recipe.hierarchies, **both[0].recipe.hierarchies}
+    return differencing(
+        before,
+        first,
+        second,
+        quasi=asked,
+        secret=next(iter(secrets), None),
+        hierarchies=hierarchies,
+    )
+
+
+def _shared(one: Opened) -> list[str]:
+    """Name the columns that are in both; those that stand for people are not what they were."""
+    roles = one.recipe.roles
+    apart = set() if roles is None else {*roles.pseudonyms, roles.household, roles.unit}
+    there = [name for name in one.before.schema.names if name in one.after.schema.names]
+    found = [name for name in there if name not in apart]
+    if not found:
+        raise BadInput("the original and the release share no column that could be attacked")
+    return found
+
+
+def _secrets(one: Opened, names: Sequence[str], secret: str | None) -> list[str]:
+    if secret is not None:
+        return _named([secret], names, "secret")
+    roles = one.recipe.roles
+    return [] if roles is None else [name for name in roles.confidential if name in names]
+
+
+def _named(given: Sequence[str] | None, names: Sequence[str], what: str) -> list[str]:
+    """Return named columns; refuse those that original and release do not share."""
+    for name in given or ():
+        if name not in names:
+            raise BadInput(
+                f"{what} names '{name}', which the original and the release do not share; "
+                f"{nearest(name, names)}"
+            )
+    return list(given or ())
+
+
+def _drawn(one: Opened) -> list[str]:
+    """Name the columns whose values were moved at random."""
+    moved = []
+    for step in one.recipe.steps or ():
+        method = step.build()
+        if method.is_random and method.effect == "perturbative":
+            moved += step.columns
+    return moved
+
+
+def _held(holdout: Any, names: Sequence[str], one: Opened, dialect: Dialect | None) -> pa.Table:
+    """Read the holdout as the original was read."""
+    how = {key: value for key, value in (dialect or {}).items() if value is not None}
+    with open_engine("memory") as working:
+        rules = one.recipe
+        frame = working.read(
+            holdout, lambda there: [n for n in there if n in names], rules.null_markers,
+            rules.numeric, how,
+        )  # fmt: skip
+        table: pa.Table = frame.native()
+    if missing := [name for name in names if name not in table.column_names]:
+        called = holdout if isinstance(holdout, str | Path) else "the holdout"
+        raise BadInput(f"{called} has no column '{missing[0]}', which original and release have")
+    return table
+
+
+def _notes(one: Opened, before: pa.Table) -> list[str]:
+    if before.num_rows == one.before.num_rows:
+        return []
+    return [
+        f"the attacks are on a sample of {before.num_rows:,} of {one.before.num_rows:,} records; "
+        "whoever is isolated is so in the sample, and not always among all"
+    ]

@@ -1,0 +1,172 @@
+"""Predicates on people, made of released cells, and how many people each is true of.
+
+A condition is on a column: the person's value fits a released label, is null, or is at or beyond
+the lowest or highest released number. A predicate is a conjunction of conditions on different
+columns. People are looked at in blocks: a condition is a bit for each of them, and a predicate
+the conjunction of bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.attacks._reading import Reading
+
+# Bits of people times conditions that are held at a time.
+_BLOCK = 2**26
+# Values times labels that are compared at a time.
+_COMPARED = 2**24
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that conditions are on; their numbers are those of labels, and three more."""
+
+    reading: Reading
+    stand_in: np.ndarray  # the value that each label stands for; what tells nothing is none
+    lowest: int  # the values below this are at or below the lowest released number
+    highest: int  # the values from this on are at or above the highest
+
+    @property
+    def null(self) -> int:
+        """The condition that a value is null; the next two are the ends."""
+        return self.reading.n_labels
+
+    @property
+    def released(self) -> np.ndarray:
+        """The value that each released record has, as far as its label tells."""
+        return self.stand_in[self.reading.labels]
+
+    def holds(self, values: np.ndarray, conditions: np.ndarray) -> np.ndarray:
+        """Tell for which values conditions hold: (values, conditions) of bool."""
+        some = conditions < self.null
+        found = np.zeros((len(values), len(conditions)), bool)
+        found[:, some] = self.reading.fit_some(values, conditions[some])
+        there = values < self.reading.n_values
+        ends = (
+            values == self.reading.n_values,
+            there & (values < self.lowest),
+            there & (values >= self.highest),
+        )
+        for i, held in enumerate(ends):
+            found[:, conditions == self.null + i] = held[:, None]
+        return found
+
+
+def column_of(reading: Reading) -> Column:
+    """Make conditions of a column out of what was released of it."""
+    found = np.full(reading.n_labels + 1, reading.n_values + 1, np.int64)
+    lowest, highest = 0, reading.n_values
+    if reading.n_labels and reading.n_values:
+        if isinstance(reading.said, np.ndarray):
+            known, said = np.asarray(reading.known), reading.said
+            above = np.clip(np.searchsorted(known, said), 1, max(1, len(known) - 1))
+            above = np.minimum(above, len(known) - 1)
+            below = np.maximum(above - 1, 0)
+            found[:-1] = np.where(known[above] - said < said - known[below], above, below)
+            lowest = int(np.searchsorted(known, said.min(), side="right"))
+            highest = int(np.searchsorted(known, said.max()))
+        else:
+            found[:-1] = _middles(reading)
+    return Column(reading, found, lowest, highest)
+
+
+def _middles(reading: Reading) -> np.ndarray:
+    """Return the value in the middle of those that each label fits, by people."""
+    found = np.full(reading.n_labels, reading.n_values + 1, np.int64)
+    rest = np.arange(reading.n_labels)
+    if not isinstance(reading.known, np.ndarray):
+        same = pc.index_in(pa.array(reading.said), value_set=pa.array(reading.known))
+        own = np.nan_to_num(same.to_numpy(zero_copy_only=False), nan=-1.0).astype(np.int64)
+        found[own >= 0] = own[own >= 0]
+        rest = np.flatnonzero(own < 0)
+    people = np.bincount(reading.values, minlength=reading.n_values + 1)[: reading.n_values]
+    step = max(1, _COMPARED // max(1, len(rest)))
+    parts = [np.arange(a, min(a + step, len(people))) for a in range(0, len(people), step)]
+    half = sum((people[one] @ reading.fit_some(one, rest) for one in parts), np.zeros(len(rest)))
+    half = (half + 1) // 2
+    upto = np.zeros(len(rest))
+    for one in parts:
+        sums = upto + np.cumsum(reading.fit_some(one, rest) * people[one][:, None], axis=0)
+        here = (upto < half) & (sums[-1] >= half)
+        found[rest[here]] = one[np.argmax(sums[:, here] >= half[here], axis=0)]
+        upto = sums[-1]
+    return found
+
+
+@dataclass(frozen=True)
+class Predicates:
+    """Conjunctions of as many conditions each, at most; -1 is no column."""
+
+    columns: Sequence[Column]
+    of: np.ndarray  # (predicates, conditions): the columns
+    conditions: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+    def some(self, chosen: np.ndarray) -> Predicates:
+        """Return some of them."""
+        return Predicates(self.columns, self.of[chosen], self.conditions[chosen])
+
+    def counts(self, people: Sequence[np.ndarray]) -> np.ndarray:
+        """Count the people whom each is true of; `people` are their values by column."""
+        found = np.zeros(len(self), np.int64)
+        for _, bits in self.bits(people):
+            found += np.bitwise_count(bits).sum(axis=0, dtype=np.int64)
+        return found
+
+    def bits(self, people: Sequence[np.ndarray]) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield which people, and a bit for each: (people / 8, predicates) of uint8."""
+        asked = [np.unique(self.conditions[self.of == i]) for i in range(len(self.columns))]
+        widest = max([len(self), *map(len, asked)])
+        n = len(people[0])
+        step = max(8, _BLOCK // max(1, widest) // 8 * 8)
+        for first in range(0, n, step):
+            part = slice(first, min(first + step, n))
+            yield part, self._bits([one[part] for one in people], asked)
+
+    def _bits(self, people: Sequence[np.ndarray], asked: Sequence[np.ndarray]) -> np.ndarray:
+        n = len(people[0])
+        found = np.repeat(np.packbits(np.ones(n, bool))[:, None], len(self), axis=1)
+        for i, (column, values, conditions) in enumerate(
+            zip(self.columns, people, asked, strict=True)
+        ):
+            if not len(conditions):
+                continue
+            distinct, place = np.unique(values, return_inverse=True)
+            held = np.packbits(column.holds(distinct, conditions)[place], axis=0)
+            for which, given in zip(self.of.T, self.conditions.T, strict=True):
+                own = np.flatnonzero(which == i)
+                found[:, own] &= held[:, np.searchsorted(conditions, given[own])]
+        return found
+
+    def shares(self, people: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the share of people whom each would be true of if columns were independent."""
+        found = np.ones(len(self))
+        for i, (column, values) in enumerate(zip(self.columns, people, strict=True)):
+            conditions = np.unique(self.conditions[self.of == i])
+            if not len(conditions):
+                continue
+            distinct, count = np.unique(values, return_counts=True)
+            share = _mass(column, distinct, count, conditions) / len(values)
+            for which, given in zip(self.of.T, self.conditions.T, strict=True):
+                own = which == i
+                found[own] *= share[np.searchsorted(conditions, given[own])]
+        return found
+
+
+def _mass(
+    column: Column, values: np.ndarray, count: np.ndarray, conditions: np.ndarray
+) -> np.ndarray:
+    found = np.zeros(len(conditions))
+    step = max(1, _COMPARED // max(1, len(conditions)))
+    for first in range(0, len(values), step):
+        part = slice(first, first + step)
+        found += count[part] @ column.holds(values[part], conditions)
+    return found

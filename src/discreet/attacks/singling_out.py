@@ -1,0 +1,264 @@
+"""Singling out: predicates made of the release that are true of exactly one person.
+
+An intruder who has the release looks for what is rare in it, and hopes that it is true of one
+person among those whom the release is about. That can be luck: a predicate that is true of one
+person in N is true of exactly one of any N people with a chance of 37 %.
+
+The control group says how much of it is luck. Let p be true of c of the N people, and of a share
+w of people who are not in the release. Put such a person in the place of somebody who is: p
+isolates the newcomer if it is true of them and of nobody else. Over all N places that is on
+average
+
+    N w  if c = 0,    w  if c = 1,    0  otherwise,
+
+which is what people who are not in the release add up to. The share w is h / M where p is true of
+h of the M people of the holdout. This has no bias, whatever M is: a holdout that is smaller than
+the original is weighed up, and exactly one of M people need not be compared with exactly one of N.
+If the release has nothing to do with the original, c is binomial and the mean of the above is
+N w (1 - w)^(N - 1), the very chance to isolate somebody: the excess is 0.
+
+The interval goes by how successes vary between predicates, and the control by predicates and by
+people of the holdout, of whom each may be met by many predicates. Both ends are put together as
+Newcombe's; the control is few, weighted counts, so that its ends are those of a Poisson rate of as
+many counts as vary as much.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.attacks._excess import Attack, Interval, Rate, Z, concluded, sentence
+from discreet.attacks._predicates import Column, Predicates, column_of
+from discreet.attacks._reading import Tables, check_known, reading_of, tables_of
+from discreet.errors import BadInput
+from discreet.generalization.hierarchy import Hierarchy
+from discreet.parameters import whole
+
+# Predicates that are drawn for each that is used: those that are true of fewest records.
+_DRAWN = 4
+_DID = "isolates one person"
+
+
+def singling_out(
+    original: Any,
+    protected: Any,
+    *,
+    mode: Literal["several", "one"] = "several",
+    known: Sequence[str] | None = None,
+    columns: int | None = None,
+    holdout: Any = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    drawn: Sequence[str] = (),
+    queries: int = 2000,
+    random_state: int = 0,
+) -> Attack:
+    """Isolate people of the original by what is rare in the release.
+
+    Parameters
+    ----------
+    original, protected : table
+        The same rows in the same order.
+    mode : {"several", "one"}
+        Predicates on several columns: what random released records have in random columns, those
+        first that are true of few records of the release. Or on one column: its rarest values,
+        the ends of its numbers, and its nulls.
+    known : list of str, optional
+        The columns of predicates; all that the tables share by default.
+    columns : int, optional
+        How many columns a predicate on several is about, fewer where there are not so many; any
+        number from two on by default.
+    holdout : table, optional
+        People who are not in the release: the control group. Of any number.
+    hierarchies : mapping, optional
+        What labels cover, by column.
+    drawn : sequence of str
+        Columns whose numbers were moved at random, even where they look as if they were not.
+    queries : int
+        The most predicates.
+    random_state : int
+        The seed of all draws.
+
+    Returns
+    -------
+    Attack
+        A success is a predicate that is true of exactly one person of the original. A guess takes
+        columns to be independent: a predicate of the share p by the margins isolates one of N
+        people with a chance of N p (1 - p)^(N - 1). `detail` has how many predicates were true of
+        nobody, of one, and of more.
+
+    Examples
+    --------
+    Ages, towns and pay as they are, and in broad classes:
+
+    >>> import pandas as pd
+    >>> draw = np.random.default_rng(1)
+    >>> people = pd.DataFrame({"age": draw.integers(20, 70, 900)})
+    >>> people["town"] = draw.integers(0, 20, 900)
+    >>> people["pay"] = draw.normal(50, 9, 900).round(1)
+    >>> inside, outside = people[:700], people[700:]
+    >>> found = singling_out(inside, inside, holdout=outside, queries=200)
+    >>> found.attack.value > 0.95, found.interval[0] > 0.8
+    (True, True)
+    >>> broad = inside.assign(age=inside["age"] // 25, pay=inside["pay"] // 20, town="*")
+    >>> singling_out(inside, broad, holdout=outside, queries=200).excess
+    0.0
+    """
+    tables = tables_of(original, protected, holdout)
+    whole(1).check("queries", queries)
+    whole(1, optional=True).check("columns", columns)
+    if mode not in ("several", "one"):
+        raise BadInput(f"mode must be 'several' or 'one' (columns in a predicate), not {mode!r}")
+    names = _names(tables, known)
+    given = hierarchies or {}
+    read = [column_of(reading_of(tables, name, given.get(name), name in drawn)) for name in names]
+    draw = np.random.default_rng(random_state)
+    if mode == "one":
+        asked = _on_one(read, tables, names, queries, draw)
+    else:
+        asked = _on_several(read, columns, queries, draw)
+    return _isolated(asked, tables, {"mode": mode, "columns": names})
+
+
+def _names(tables: Tables, known: Sequence[str] | None) -> list[str]:
+    if known is not None:
+        check_known(tables, known)
+        return list(known)
+    others = [one for one in (tables.protected, tables.holdout) if one is not None]
+    names = [c for c in tables.original.column_names if all(c in o.column_names for o in others)]
+    if not names:
+        raise BadInput("singling out needs a column that all tables have")
+    return names
+
+
+def _on_one(
+    columns: Sequence[Column],
+    tables: Tables,
+    names: Sequence[str],
+    queries: int,
+    draw: np.random.Generator,
+) -> Predicates:
+    """Ask for the rarest values of each column, the ends of its numbers, and its nulls."""
+    of, conditions = [], []
+    for i, (column, name) in enumerate(zip(columns, names, strict=True)):
+        count = np.bincount(column.reading.labels, minlength=column.null + 1)[: column.null]
+        # A label of the holdout's nulls is of no record.
+        there = count[count > 0]
+        if len(there):
+            rare = np.flatnonzero(count == there.min())
+            # The rarest are many where they are single records, and otherwise any of them will do.
+            conditions.append(rare if there.min() == 1 else rare[:1])
+            if isinstance(column.reading.said, np.ndarray):
+                conditions[-1] = np.append(conditions[-1], [column.null + 1, column.null + 2])
+            of.append(np.full(len(conditions[-1]), i))
+        if tables.protected[name].null_count:
+            of.append(np.array([i]))
+            conditions.append(np.array([column.null]))
+    if not of:
+        return Predicates(columns, np.empty((0, 1), np.int64), np.empty((0, 1), np.int64))
+    chosen = draw.permutation(sum(map(len, of)))[:queries]
+    return Predicates(
+        columns, np.concatenate(of)[chosen, None], np.concatenate(conditions)[chosen, None]
+    )
+
+
+def _on_several(
+    columns: Sequence[Column], size: int | None, queries: int, draw: np.random.Generator
+) -> Predicates:
+    """Ask for what random records have in random columns; few records are the best."""
+    labels = np.array([one.reading.labels for one in columns])
+    told = labels < np.array([one.null for one in columns])[:, None]
+    # A record that tells nothing is no predicate.
+    rows = np.flatnonzero(told.any(axis=0))
+    if not len(rows):
+        return Predicates(columns, np.empty((0, 1), np.int64), np.empty((0, 1), np.int64))
+    rows = draw.choice(rows, _DRAWN * queries)
+    # Those that tell something first, in random order.
+    order = draw.random((len(rows), len(columns))) + ~told[:, rows].T
+    of = np.argsort(order, axis=1)[:, :size]
+    silent = ~told[of, rows[:, None]]
+    if size is None and len(columns) > 2:
+        silent |= np.arange(len(columns)) >= draw.integers(2, len(columns) + 1, (len(rows), 1))
+    asked = Predicates(columns, np.where(silent, -1, of), labels[of, rows[:, None]])
+    rare = np.argsort(asked.counts([one.released for one in columns]), kind="stable")
+    return asked.some(np.sort(rare[:queries]))
+
+
+def _isolated(asked: Predicates, tables: Tables, how: Mapping[str, Any]) -> Attack:
+    """Count people, and conclude."""
+    n = tables.original.num_rows
+    people = [one.reading.values for one in asked.columns]
+    count = asked.counts(people)
+    share = asked.shares(people)
+    with np.errstate(divide="ignore"):
+        expected = n * share * np.exp((n - 1) * np.log1p(-np.minimum(share, 1 - 1e-16)))
+    right = (count == 1).astype(np.float64)
+    detail = {
+        **how,
+        "true_of_nobody": int(np.sum(count == 0)),
+        "true_of_one": int(np.sum(count == 1)),
+        "true_of_more": int(np.sum(count > 1)),
+    }
+    if tables.holdout is None or not len(asked):
+        return concluded("singling out", right, expected, did=_DID, detail=detail)
+    weight = np.where(count == 0, float(n), np.where(count == 1, 1.0, 0.0))
+    held = [one.reading.held for one in asked.columns]
+    control, interval = _against(asked, right, weight, held)
+    attack, guess = Rate(float(right.sum()), len(right)), Rate(float(expected.sum()), len(right))
+    excess = attack.value - control.value
+    said = sentence(_DID, attack, control, guess, excess, interval)
+    return Attack("singling out", attack, control, guess, excess, interval, "holdout", said, detail)
+
+
+def _against(
+    asked: Predicates, right: np.ndarray, weight: np.ndarray, held: Sequence[np.ndarray]
+) -> tuple[Rate, Interval]:
+    """Return the rate of the control group, and the interval of the excess."""
+    size, m = len(asked), len(held[0])
+    some = np.flatnonzero(weight)
+    hits, met = np.zeros(size), np.zeros(m)
+    for part, bits in asked.some(some).bits(held):
+        hits[some] += np.bitwise_count(bits).sum(axis=0, dtype=np.int64)
+        for first in range(0, len(some), 256):
+            chosen = slice(first, first + 256)
+            true = np.unpackbits(bits[:, chosen], axis=0, count=part.stop - part.start)
+            met[part] += true @ weight[some[chosen]]
+    own = weight * hits / m  # of each predicate
+    each = met / size  # of each person of the holdout
+    rate = float(own.mean())
+    # What varies with both, predicate and person, is in both variances.
+    twice = float(np.sum(weight**2 * hits * (1 - hits / m))) / (size * m) ** 2
+    variance = max(_variance(own) / size + _variance(each) / m - twice, twice)
+    control = Rate(min(rate * size, float(size)), size)
+    attack = Rate(float(right.sum()), size)
+    low, high = attack.interval
+    floor, ceiling = _few(rate, variance, float(weight.max(initial=0.0)) / (size * m))
+    together = 0.0
+    spread = math.sqrt(_variance(right) / size * variance)
+    if spread > 0:
+        shared = float(np.mean((right - right.mean()) * (own - rate))) / size
+        together = min(1.0, max(-1.0, shared / spread))
+    excess = attack.value - control.value
+    down, up = attack.value - low, high - attack.value
+    above, below = ceiling - rate, rate - floor
+    return control, (
+        max(-1.0, excess - math.sqrt(max(0.0, down**2 - 2 * together * down * above + above**2))),
+        min(1.0, excess + math.sqrt(max(0.0, up**2 - 2 * together * up * below + below**2))),
+    )
+
+
+def _variance(values: np.ndarray) -> float:
+    return float(np.var(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+def _few(rate: float, variance: float, least: float) -> Interval:
+    """Return the ends of a rate as of a Poisson count that varies as much; `least` is one hit."""
+    scale = variance / rate if rate > 0 and variance > 0 else least
+    if scale == 0:
+        return rate, rate
+    count = rate / scale
+    half = Z * math.sqrt(count + Z * Z / 4)
+    return max(0.0, count + Z * Z / 2 - half) * scale, (count + Z * Z / 2 + half) * scale
