@@ -91,9 +91,12 @@ def inference(
         People whose secret is null are left out. The guess from the margins is what the intruder's
         own answers would get if they were dealt to the targets at random: the chance agreement
         of Cohen's kappa. An intruder who always says the most frequent value has no excess, and
-        neither has one who answers at random. `detail` has both intruders' rates where both tried,
-        and for each value the share of those who have it that were found out (recall) and the
-        share of answers with it that are right (precision), of the attack, of a guess from the
+        neither has one who answers at random. The interval is that of other people attacked by
+        the same release. Where the answers of many hang on the same few records, other releases
+        of the kind differ more than it says: with `by="nearest"` and without a holdout it is then
+        too narrow. `detail` has both intruders' rates where both tried, and for each value the
+        share of those who have it that were found out (recall) and the share of answers with it
+        that are right (precision), of the attack, of a guess from the
         margins, and of the control group; numbers are told apart by quarters.
 
     Examples
