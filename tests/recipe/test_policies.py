@@ -82,5 +82,7 @@ def test_a_recipe_names_a_policy_and_what_its_rules_need(tmp_path):
     assert Recipe.from_toml(recipe.dump()) == recipe
     with pytest.raises(BadInput, match="collected must be a day such as 2024-12-31, not 'soon'"):
         Recipe.from_dict({"roles": roles, "policy": {"name": "example", "collected": "soon"}})
-    with pytest.raises(BadInput, match=r"people\.csv, which the policy's rules need, does not exist"):
+    with pytest.raises(
+        BadInput, match=r"people\.csv, which the policy's rules need, does not exist"
+    ):
         against.load()
