@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 import tomli_w
 
-from discreet import Recipe, check_release, protect, write_table
+from discreet import Recipe, write_table
 from discreet.errors import BadInput
-from discreet.recipe.policies import Against, Policy, shipped
+from discreet.recipe.policies import Against
 
 K2 = [{"model": "k-anonymity", "k": 2}]
 ROLES = {
@@ -481,102 +481,6 @@ def test_an_attack(judge, tmp_path):
 def test_what_no_program_can_tell(judge):
     found = judge({"rule": "by-hand", "needs": "ask the board"})
     assert told(found) == of("open", "no program can tell", None, "ask the board")
-
-
-STEP = {
-    "method": "generalize",
-    "columns": ["age", "sex"],
-    "privacy": K2,
-    "hierarchies": {"age": {"kind": "flat"}, "sex": {"kind": "flat"}},
-}
-
-
-def released(tmp_path, rules, **more):
-    policy = {"title": "House", "source": "Handbook", "date": DAY}
-    policy["rules"] = [{"says": rule["rule"], "source": "page 1", **rule} for rule in rules]
-    (tmp_path / "house.toml").write_text(tomli_w.dumps(policy))
-    roles = {"quasi": ["age", "sex"], "confidential": ["ill"], "rest": "insensitive"}
-    recipe = {"roles": roles, "steps": [STEP], "policy": str(tmp_path / "house.toml"), **more}
-    return protect(people(twin=people()["age"]) if "allow_leaks" in more else people(), recipe)
-
-
-RULES = [
-    {"rule": "order"},
-    {"rule": "leaks"},
-    {"rule": "promises"},
-    {"rule": "suppressed", "most": 0.0},
-]
-
-
-def test_what_the_check_finds_decides(tmp_path):
-    release = released(tmp_path, RULES)
-    assert {one.rule: one.status for one in release.check.policy.verdicts} == {
-        "order": "open",  # Nothing was written yet.
-        "leaks": "kept",
-        "promises": "kept",
-        "suppressed": "kept",
-    }
-    release.save(tmp_path / "out")
-    assert release.check.policy.summary == "4 kept"
-    alone = check_release(next((tmp_path / "out" / "public").glob("table.*")), release.recipe)
-    assert [one.status for one in alone.policy.verdicts] == ["open", "open", "open", "kept"]
-    leaking = released(tmp_path, RULES, allow_leaks=["age"])
-    found = leaking.check.policy.verdicts[1]
-    assert found.status in ("kept", "missed")
-
-
-def test_the_report_and_the_decision_tell_it(tmp_path):
-    release = released(tmp_path, [{"rule": "k", "least": 6}, {"rule": "order"}])
-    release.save(tmp_path / "out")
-    page = (tmp_path / "out" / "internal" / "report.html").read_text("utf-8")
-    assert "Against the policy" in page
-    assert "House: 1 kept, 1 missed. From Handbook, 2024-05-01." in page
-    assert (
-        "missed (policy: House): k (20 of 20 records share their values with fewer than 6" in page
-    )
-    kept = json.loads((tmp_path / "out" / "internal" / "check.json").read_text("utf-8"))
-    assert kept["policy"]["status"] == "missed"
-
-
-# Policies
-
-
-def test_readings_of_one_rule(tmp_path):
-    rules = [{"rule": "k", "least": least, "either": "reading"} for least in (5, 6)]
-    report = released(tmp_path, rules).check.policy
-    assert [one.status for one in report.verdicts] == ["kept", "missed"]
-    assert report.status == "kept"
-    assert report.summary == "1 kept"
-    report = released(tmp_path, [one | {"least": 6} for one in rules]).check.policy
-    assert report.status == "missed"
-
-
-def test_a_policy_changes_no_draws(tmp_path):
-    first = released(tmp_path, RULES, seed=2**70, order_seed=2**71)
-    again = released(tmp_path, RULES[:1], seed=2**70, order_seed=2**71)
-    assert first.recipe.seed_for == again.recipe.seed_for
-
-
-def test_a_release_without_its_policy_is_still_checked(tmp_path):
-    release = released(tmp_path, RULES)
-    (tmp_path / "house.toml").unlink()
-    report = check_release(release.table, release.recipe)
-    assert report.policy is None
-    assert any("was not held against its policy" in note for note in report.notes)
-    with pytest.raises(BadInput, match="cannot be read"):
-        check_release(release.table, release.recipe, policy=tmp_path / "house.toml")
-    with pytest.raises(BadInput, match="there is no policy 'exampel'"):
-        protect(people(), {"roles": ROLES, "policy": "exampel"})
-
-
-def test_every_shipped_policy_can_be_read_and_judged():
-    for name in shipped():
-        policy = Policy.load(name)
-        assert policy.name == name
-        assert all(rule.source and rule.date for rule in policy.rules)
-        report = check_release(people(), {"roles": ROLES}, policy=name).policy
-        assert len(report.verdicts) == len(policy.rules)
-        assert all(one.remedy for one in report.verdicts if one.status != "kept")
 
 
 def test_what_nobody_has_named_is_open(judge):
