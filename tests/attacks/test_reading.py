@@ -176,3 +176,14 @@ def test_infinity_is_refused():
         BadInput, match=r"column 'x' holds infinity, which is near nothing; make it null"
     ):
         reading_of(tables_of(pa.table({"x": [1.0, np.inf]}), pa.table({"x": [1.0, 2.0]})), "x")
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e280])
+def test_tiny_and_huge_numbers_are_read_like_others(scale):
+    moved = PAY + DRAW.normal(size=N) * 2000
+    found = []
+    for factor in (1.0, scale):
+        tables = tables_of(pa.table({"x": PAY * factor}), pa.table({"x": moved * factor}))
+        reading = reading_of(tables, "x")
+        found.append(reading.scores(reading.values)[:, reading.labels])
+    assert found[0] == pytest.approx(found[1], abs=1e-3)

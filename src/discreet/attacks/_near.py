@@ -20,6 +20,8 @@ _LEAST = 1e-3
 _NEAR = 0.02
 # What must be said of a number on average before that counts as shown.
 _SHOWN = 0.02
+# Standard deviations that are as good as infinite, and have a square in single precision.
+_FAR = 1e18
 # Pairs that are looked at to find how far numbers were moved, and points of their distribution.
 _PAIRS, _POINTS = 2000, 256
 
@@ -48,12 +50,31 @@ class _Kernel:
         # Smooth between released numbers, so that not each needs to be looked at.
         some = np.unique(of[:: max(1, len(of) // _PAIRS)])
         base = np.interp(of, some, [_normal(y - points, wide).mean() for y in some])
-        return cls(at, of, spread, np.maximum(base, np.finfo(np.float64).tiny * 1e10))
+        # No number fits less than one person.
+        return cls(at, of, spread, np.maximum(base, 1 / (spread * people.sum())))
 
-    def ratio(self, values: np.ndarray, labels: np.ndarray | slice) -> np.ndarray:
-        """Return the ratio, of pairs or (with values as a column) of all labels."""
-        with np.errstate(over="ignore", under="ignore"):
-            return _normal(self.of[labels] - self.at[values], self.spread) / self.base[labels]
+    def pairs(self, values: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Return the ratios of values and labels, pair by pair."""
+        off = self.of[labels] - self.at[values]
+        return _normal(off, self.spread) / self.base[labels]
+
+    def table(self) -> Table:
+        """Return a function to the ratios of some values and all labels, as float32."""
+        middle = np.median(self.at)
+        scaled = (np.clip((x - middle) / self.spread, -_FAR, _FAR) for x in (self.at, self.of))
+        at, of = (one.astype(np.float32) for one in scaled)
+        height = (1 / (self.spread * self.base)).astype(np.float32)
+
+        def ratios(values: np.ndarray) -> np.ndarray:
+            found = at[values][:, None] - of
+            with np.errstate(under="ignore"):
+                found *= found
+                found *= np.float32(-0.5)
+                np.exp(found, out=found)
+                found *= height
+            return found
+
+        return ratios
 
 
 def near(
@@ -78,6 +99,9 @@ def near(
     >>> found[50] > 2, found[10] < -5
     (np.True_, np.True_)
     """
+    # Huge numbers have no squares, and tiny ones squares of 0.
+    largest = max(np.abs(known).max(), np.abs(labels).max()) or 1.0
+    known, labels = known / largest, labels / largest
     people = np.bincount(x, minlength=len(known) + 1)[: len(known)]
     shares = people / max(1, people.sum())
     same = _same(known, labels)
@@ -88,12 +112,16 @@ def near(
     if kernel is None:
         kernel = _Kernel.make(*_ranks(known, labels, people), _NEAR, people)
         kept = max(kept, 0.5)
-    exact = kept / np.maximum(own, 1 / max(1, people.sum()))
+    exact = (kept / np.maximum(own, 1 / max(1, people.sum()))).astype(np.float32)
+    ratios = kernel.table()
 
     def scores(values: np.ndarray) -> np.ndarray:
-        likely = (1 - kept) * kernel.ratio(values[:, None], slice(None))
-        likely += exact * (values[:, None] == same)
-        return np.log(likely + _LEAST).astype(np.float32)
+        likely = ratios(values)
+        likely *= np.float32(1 - kept)
+        likely += np.float32(_LEAST)
+        if kept > 0:
+            likely += exact * (values[:, None] == same)
+        return np.log(likely, out=likely)
 
     def fits(values: np.ndarray, labels: Some = ALL) -> np.ndarray:
         off = np.abs(kernel.at[values][:, None] - kernel.of[labels])
@@ -119,7 +147,7 @@ def _told_by(
         for spread in (float(np.sqrt(np.mean(off**2))), 1.48 * float(np.median(off))):
             if spread > 0:
                 kernel = _Kernel.make(at, of, spread, people)
-                said = float(np.mean(np.log(kernel.ratio(x, y) + _LEAST)))
+                said = float(np.mean(np.log(kernel.pairs(x, y) + _LEAST)))
                 if said > most:
                     best, most = kernel, said
     return best
@@ -156,5 +184,5 @@ def _kept(right: np.ndarray, chance: np.ndarray) -> float:
 
 
 def _normal(off: np.ndarray, spread: float) -> np.ndarray:
-    with np.errstate(under="ignore", over="ignore"):
+    with np.errstate(under="ignore"):
         return np.exp(-0.5 * (off / spread) ** 2) / spread

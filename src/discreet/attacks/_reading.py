@@ -90,19 +90,21 @@ class Reading:
         found[given, :-1] = self._scores(values[given])
         return found
 
-    def likeliest(self) -> np.ndarray:
-        """Return the label that each value was most likely released with; nothing for null."""
+    def likeliest(self, values: np.ndarray) -> np.ndarray:
+        """Return the label that each of some values was most likely released with."""
         counts = np.bincount(self.labels, minlength=self.n_labels + 1)[:-1]
-        found = np.full(self.n_values + 1, self.n_labels)
+        distinct, place = np.unique(values, return_inverse=True)
+        found = np.full(len(distinct), self.n_labels)
         if not counts.any():
-            return found
+            return found[place]
         with np.errstate(divide="ignore"):
             often = np.log(counts).astype(np.float32)
         step = max(1, _BLOCK // self.n_labels)
-        for first in range(0, self.n_values, step):
-            part = np.arange(first, min(first + step, self.n_values))
-            found[part] = (self._scores(part) + often).argmax(axis=1)
-        return found
+        for first in range(0, len(distinct), step):
+            part = slice(first, first + step)
+            found[part] = (self.scores(distinct[part])[:, :-1] + often).argmax(axis=1)
+        found[distinct == self.n_values] = self.n_labels
+        return found[place]
 
 
 @dataclass(frozen=True)

@@ -94,12 +94,14 @@ def _released(records: Records) -> np.ndarray:
 
 def _asked(records: Records, people: np.ndarray) -> np.ndarray:
     """Return what is known of people in the same numbers, as it would have been released."""
-    return np.column_stack(
-        [
-            _numbers(one)[one.likeliest()[values]]
-            for one, values in zip(records.readings, people, strict=True)
-        ]
-    )
+    pairs = zip(records.readings, people, strict=True)
+    return np.column_stack([_asked_in(one, values) for one, values in pairs])
+
+
+def _asked_in(reading: Reading, values: np.ndarray) -> np.ndarray:
+    if isinstance(reading.said, np.ndarray):  # Numbers were released as numbers.
+        return np.append(np.asarray(reading.known, np.float64), np.nan)[values]
+    return _numbers(reading)[reading.likeliest(values)]
 
 
 def _numbers(reading: Reading) -> np.ndarray:

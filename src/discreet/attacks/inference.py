@@ -9,12 +9,13 @@ label speaks for each value that it covers, by how many people have that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from discreet.attacks import _trained
 from discreet.attacks._excess import Attack, Rate, concluded
@@ -32,6 +33,8 @@ _FEW = 20
 _PILOTS = 500
 # Values that are told apart in the detail, the most frequent first.
 _SHOWN = 30
+# Numbers that may be answered with, before those that are almost the same are one.
+_MANY = 5000
 # Values times labels of a secret; more are names of single people.
 _LARGEST = 5 * 10**7
 _SEED = 2**31
@@ -39,6 +42,8 @@ _SEED = 2**31
 Intruder = Literal["nearest", "model"]
 
 
+# Threads of matrix products wait for each other, and rounding depends on their number.
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def inference(
     original: Any,
     protected: Any,
@@ -169,6 +174,11 @@ class _Classes:
     names: list[str]
     means: np.ndarray  # (labels, values): how likely who has a label has a value
 
+    def spoken_for(self, labels: np.ndarray) -> tuple[np.ndarray, int]:
+        """Return what records with some labels speak for, and of how many; -1 for nothing."""
+        size = len(self.means)
+        return np.where(labels < size, labels, -1), size
+
     def of(self, weights: np.ndarray) -> np.ndarray:
         """Answer by how much speaks for each label: the likeliest value."""
         return np.argmax(weights @ self.means, axis=1)
@@ -200,19 +210,22 @@ class _Numbers(_Classes):
     known: np.ndarray
     half: float
     cuts: np.ndarray  # quarters of the people
-    middles: np.ndarray
+    at: np.ndarray  # possible answers, in order
+    place: np.ndarray  # of each label among them; -1 for none
+
+    def spoken_for(self, labels: np.ndarray) -> tuple[np.ndarray, int]:
+        """Return the answer that records with some labels speak for."""
+        return np.append(self.place, -1)[labels], len(self.at)
 
     def of(self, weights: np.ndarray) -> np.ndarray:
-        """Answer by how much speaks for each label: the number that most is near."""
-        told = np.flatnonzero(np.isfinite(self.middles))
-        told = told[np.argsort(self.middles[told], kind="stable")]
-        at = self.middles[told]
+        """Answer by how much speaks for each number: the one that most is near."""
+        at = self.at
         if not len(at):
             return np.full(len(weights), np.nan)
         first = np.searchsorted(at, at - self.half, side="left")
         last = np.searchsorted(at, at + self.half, side="right")
         upto = np.zeros((len(weights), len(at) + 1))
-        np.cumsum(weights[:, told], axis=1, out=upto[:, 1:])
+        np.cumsum(weights, axis=1, out=upto[:, 1:])
         return at[np.argmax(upto[:, last] - upto[:, first], axis=1)]
 
     def agree(self, answers: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -247,13 +260,29 @@ def _answers_of(tables: Tables, reading: Reading, secret: str, width: float) -> 
         cuts = np.unique(np.quantile(everybody, [0.25, 0.5, 0.75], method="inverted_cdf"))
         names = [f"up to {cut:.6g}" for cut in cuts] + [f"above {cuts[-1]:.6g}"]
         half = width * float(everybody.std())
-        return _Numbers(names, np.empty((0, 0)), known, half, cuts, reading.middles)
+        return _Numbers(names, np.empty((0, 0)), known, half, cuts, *_points(reading.middles, half))
     if reading.n_values * (reading.n_labels + 1) > _LARGEST:
         raise BadInput(
             f"column '{secret}' has {reading.n_values:,} different values; a secret to infer is "
             "one that people share"
         )
     return _Classes(_named(reading), _means(reading, people))
+
+
+def _points(middles: np.ndarray, half: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers to answer with, and the place of each label among them; -1 for none.
+
+    Where there are very many, those that are much nearer than what counts as near are one.
+    """
+    told = np.flatnonzero(np.isfinite(middles))
+    numbers = middles[told]
+    if len(told) > _MANY and half > 0:
+        step = half / 8
+        numbers = np.round((numbers - numbers.min()) / step) * step + numbers.min()
+    at, inverse = np.unique(numbers, return_inverse=True)
+    place = np.full(len(middles), -1)
+    place[told] = inverse
+    return at, place
 
 
 def _named(reading: Reading) -> list[str]:
@@ -280,23 +309,24 @@ def _ask(
 ) -> np.ndarray:
     """Return the answers of an intruder for people."""
     if who == "nearest":
-        return answers.of(_weights(records, secret, people))
+        spoken = answers.spoken_for(secret.labels)
+        return np.concatenate([answers.of(one) for one in _weights(records, *spoken, people)])
     if isinstance(answers, _Numbers):
         return _trained.asked_of_numbers(records, secret, people, seed)
     return answers.of(_trained.asked_of_classes(records, secret, people, seed))
 
 
-def _weights(records: Records, secret: Reading, people: np.ndarray) -> np.ndarray:
-    """Return how much speaks for each label of the secret: (people, labels)."""
-    told = np.flatnonzero(secret.labels < secret.n_labels)
-    shape = records.tuples.shape[1], secret.n_labels
-    pairs = records.of[told], secret.labels[told]
+def _weights(
+    records: Records, spoken_for: np.ndarray, size: int, people: np.ndarray
+) -> Iterator[np.ndarray]:
+    """Yield how much speaks for each of what records speak for, some people at a time."""
+    told = np.flatnonzero(spoken_for >= 0)
+    pairs = records.of[told], spoken_for[told]
+    shape = records.tuples.shape[1], size
     count = sparse.csr_array((np.ones(len(told), np.float32), pairs), shape=shape)
-    found = np.zeros((people.shape[1], secret.n_labels))
-    for part, scores in records.scores(people):
+    for _, scores in records.scores(people):
         scores -= scores.max(axis=1, keepdims=True)
-        found[part] = (count.T @ np.exp(scores, out=scores).T).T
-    return found
+        yield (count.T @ np.exp(scores, out=scores).T).T
 
 
 def _told(

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from discreet.attacks._excess import Attack, concluded
 from discreet.attacks._reading import Tables, check_known, tables_of
@@ -26,10 +27,12 @@ from discreet.errors import BadInput
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.parameters import whole
 
-# Sums that differ by less are ties: rounding makes them differ.
-_TIED = 1e-5
+# Likelihoods that differ by less, relatively, are ties: rounding makes them differ.
+_TIED = 1e-4
 
 
+# Threads of matrix products wait for each other, and rounding depends on their number.
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def linkability(
     original: Any,
     protected: Any,
@@ -172,7 +175,7 @@ def _linked(
 def _joint(one: Records, other: Records) -> sparse.csr_array:
     """Count the released records of each pair of distinct ones."""
     shape = one.tuples.shape[1], other.tuples.shape[1]
-    return sparse.csr_array((np.ones(len(one.of)), (one.of, other.of)), shape=shape)
+    return sparse.csr_array((np.ones(len(one.of), np.float32), (one.of, other.of)), shape=shape)
 
 
 def _likely(
@@ -180,13 +183,14 @@ def _likely(
 ) -> np.ndarray:
     """Return L(i, j) of the people of a pool, each row up to a factor."""
     a, b = (_ratios(side, pool, held) for side in sides)
-    b /= (b @ sides[1].counts)[:, None]
+    b /= (b @ sides[1].counts.astype(np.float32))[:, None]
     return np.asarray((joint.T @ a.T).T @ b.T)
 
 
 def _ratios(side: Records, pool: np.ndarray, held: bool) -> np.ndarray:
-    people = side.people(pool, held)
-    found = np.empty((len(pool), side.tuples.shape[1]))
-    for part, scores in side.scores(people):
-        found[part] = np.exp(scores.astype(np.float64))
+    """Return what records say of people, each row up to a factor, which cancels out."""
+    found = np.empty((len(pool), side.tuples.shape[1]), np.float32)
+    for part, scores in side.scores(side.people(pool, held)):
+        np.subtract(scores, scores.max(axis=1, keepdims=True), out=found[part])
+        np.exp(found[part], out=found[part])
     return found
