@@ -109,7 +109,7 @@ def membership(
     attack = Rate(found * len(own), len(own))
     control, guess = Rate(WRONG * len(other), len(other)), Rate(WRONG * len(own), len(own))
     excess = found - WRONG
-    did = "says of people that they are in the release, rightly"
+    did = "takes a person to be in the release"
     said = sentence(did, attack, control, guess, excess, interval)
     detail = {"known": list(known), "area": area, "area_interval": list(area_interval)}
     return Attack("membership", attack, control, guess, excess, interval, "holdout", said, detail)

@@ -37,9 +37,12 @@ from discreet.attacks._reading import Tables, check_known, reading_of, tables_of
 from discreet.errors import BadInput
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.parameters import whole
+from discreet.table.classes import classes_of
 
 # Predicates that are drawn for each that is used: those that are true of fewest records.
 _DRAWN = 4
+# Records that these are made of at least, the rarest of the release.
+_RAREST = 100
 _DID = "isolates one person"
 
 
@@ -63,7 +66,7 @@ def singling_out(
     original, protected : table
         The same rows in the same order.
     mode : {"several", "one"}
-        Predicates on several columns: what random released records have in random columns, those
+        Predicates on several columns: what rare released records have in random columns, those
         first that are true of few records of the release. Or on one column: its rarest values,
         the ends of its numbers, and its nulls.
     known : list of str, optional
@@ -175,7 +178,7 @@ def _on_several(
     rows = np.flatnonzero(told.any(axis=0))
     if not len(rows):
         return Predicates(columns, np.empty((0, 1), np.int64), np.empty((0, 1), np.int64))
-    rows = draw.choice(rows, _DRAWN * queries)
+    rows = draw.choice(_rarest(labels, told, rows), _DRAWN * queries)
     # Those that tell something first, in random order.
     order = draw.random((len(rows), len(columns))) + ~told[:, rows].T
     of = np.argsort(order, axis=1)[:, :size]
@@ -185,6 +188,15 @@ def _on_several(
     asked = Predicates(columns, np.where(silent, -1, of), labels[of, rows[:, None]])
     rare = np.argsort(asked.counts([one.released for one in columns]), kind="stable")
     return asked.some(np.sort(rare[:queries]))
+
+
+def _rarest(labels: np.ndarray, told: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the records that fewest are equal to, some at least, with all that are as rare."""
+    codes = np.where(told, labels, labels.max() + 1)[:, rows]
+    ids, count = classes_of(codes, np.full(len(codes), int(codes.max()) + 1))
+    size = np.bincount(ids, minlength=count)[ids]
+    most = np.partition(size, min(_RAREST, len(size)) - 1)[min(_RAREST, len(size)) - 1]
+    return rows[size <= most]
 
 
 def _isolated(asked: Predicates, tables: Tables, how: Mapping[str, Any]) -> Attack:

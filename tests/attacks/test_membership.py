@@ -1,0 +1,96 @@
+"""Membership: who is found to be in the release, and intervals that cover the truth."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from discreet.attacks import membership
+from discreet.attacks.membership import WRONG, area_under, gain
+from discreet.errors import BadInput
+from tests.attacks.people import independent, kept_or_blank, mixed
+
+N, SHARE = 300, 0.3
+
+
+@pytest.fixture
+def people():
+    return mixed(900, np.random.default_rng(1))
+
+
+def test_in_the_table_itself_everybody_is_found(people):
+    found = membership(people[:600], people[:600], holdout=people[600:])
+    assert found.attack.value > 0.95
+    assert found.detail["area"] > 0.99
+    assert found.control.value == pytest.approx(WRONG)
+
+
+def test_independent_rows_tell_nobody(people):
+    released = independent(people[:600], np.random.default_rng(2))
+    found = membership(people[:600], released, holdout=people[600:])
+    assert found.interval[0] <= 0 <= found.interval[1]
+    low, high = found.detail["area_interval"]
+    assert low <= 0.5 <= high
+
+
+def test_a_release_that_tells_nothing_gives_the_guess(people):
+    released = people[:600].assign(**dict.fromkeys(people, "*"))
+    found = membership(people[:600], released, holdout=people[600:])
+    assert found.excess == pytest.approx(0, abs=1e-12)
+    assert found.detail["area"] == 0.5
+
+
+def test_without_a_holdout_nobody_can_be_told_apart(people):
+    with pytest.raises(BadInput, match="membership needs a holdout"):
+        membership(people, people, holdout=None)
+
+
+def test_the_area_is_the_share_of_pairs():
+    own, other = np.array([3.0, 1, 2]), np.array([0.0, 2])
+    pairs = [(a > b) + (a == b) / 2 for a in own for b in other]
+    assert area_under(own, other)[0] == pytest.approx(np.mean(pairs))
+
+
+def test_of_equal_scores_so_many_are_found_that_one_in_a_hundred_is_wrong():
+    """Half of 200 others are as high as the best: 2 of these 100 are allowed, 2 % of all as high."""
+    own, other = np.repeat([1.0, 0.0], [60, 40]), np.repeat([1.0, 0.0], [100, 100])
+    assert gain(own, other, np.random.default_rng(1))[0] == pytest.approx(0.6 * 0.02)
+
+
+def covered_by_release(times):
+    """Whose record is kept is found, and of all others one in a hundred."""
+    covered = 0
+    for seed in range(times):
+        people, released, others = kept_or_blank(N, SHARE, np.random.default_rng(seed))
+        found = membership(people, released, known=["a"], holdout=others, random_state=seed)
+        low, high = found.interval
+        covered += low <= SHARE * (1 - WRONG) <= high
+    return covered / times
+
+
+def covered_by_scores(times, shift=1.0):
+    """Scores of both are normal, those of people in the release higher by the shift."""
+    draw, covered = np.random.default_rng(1), np.zeros(2)
+    truths = norm.sf(norm.isf(WRONG) - shift) - WRONG, norm.cdf(shift / np.sqrt(2))
+    for _ in range(times):
+        own, other = draw.normal(size=N) + shift, draw.normal(size=N)
+        intervals = gain(own, other, draw)[1], area_under(own, other)[1]
+        covered += [low <= t <= high for (low, high), t in zip(intervals, truths, strict=True)]
+    return covered / times
+
+
+def test_intervals_cover_the_true_excess():
+    assert covered_by_release(60) >= 0.88
+    assert (covered_by_scores(60) >= 0.88).all()
+
+
+@pytest.mark.slow
+def test_intervals_cover_the_true_excess_as_often_as_they_say():
+    assert 0.93 <= covered_by_release(500) <= 0.97
+    found = covered_by_scores(500)
+    assert ((found >= 0.93) & (found <= 0.97)).all()
+
+
+def test_the_holdout_may_have_other_types(people):
+    text = pd.DataFrame(people[600:].assign(age=people["age"][600:].astype(float)))
+    assert membership(people[:600], people[:600], holdout=text).attack.value > 0.9

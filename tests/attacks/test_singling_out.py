@@ -1,0 +1,171 @@
+"""Singling out: what isolates people, by which predicates, and intervals that cover the truth."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from discreet.attacks import singling_out
+from discreet.attacks._predicates import Predicates, column_of
+from discreet.attacks._reading import reading_of, tables_of
+from discreet.errors import BadInput
+from tests.attacks.people import independent, mixed
+
+MANY = 20
+CELLS = MANY * MANY
+
+
+@pytest.fixture
+def draw():
+    return np.random.default_rng(1)
+
+
+@pytest.fixture
+def people(draw):
+    return mixed(900, draw)
+
+
+def test_the_table_itself_isolates_whoever_is_unique(people):
+    found = singling_out(people[:700], people[:700], holdout=people[700:], queries=300)
+    assert found.attack.value == 1
+    assert found.control.value < 0.02
+    assert found.interval[0] > 0.95
+
+
+def test_independent_rows_add_nothing(people, draw):
+    inside, outside = people[:600], people[600:]
+    found = singling_out(inside, independent(inside, draw), holdout=outside, columns=2, queries=500)
+    assert found.interval[0] <= 0 <= found.interval[1]
+    assert found.attack.value > 0
+
+
+def test_a_holdout_may_be_smaller_or_larger(draw):
+    """The control of a small holdout is that of a large one, only less certain."""
+    inside, released, everybody = cells(0.0, 40_000, draw)
+    small, large = (
+        singling_out(inside, released, columns=2, holdout=some, queries=2000)
+        for some in (everybody[:100], everybody)
+    )
+    assert small.control.value == pytest.approx(large.control.value, abs=0.12)
+    assert np.ptp(small.interval) > np.ptp(large.interval)
+
+
+def test_labels_are_read_and_stars_tell_nothing(people):
+    inside = people[["age", "town"]]
+    ages = pd.DataFrame({"age": (inside["age"] // 10 * 10).map(lambda a: f"{a}-{a + 9}")})
+    found = singling_out(inside, ages.assign(town="*"), queries=50)
+    assert found.detail["true_of_nobody"] == found.detail["true_of_one"] == 0
+    nothing = pd.DataFrame({"age": ["*"] * len(inside), "town": ["*"] * len(inside)})
+    found = singling_out(inside, nothing, holdout=people)
+    assert (found.attack.of, found.excess, found.interval) == (0, 0, (0, 1))
+
+
+def test_one_column_asks_for_rare_values_ends_and_nulls():
+    people = pd.DataFrame(
+        {
+            "age": [20, 30, 30, 40, 40, 99],
+            "town": ["a", "a", "b", "b", "b", "b"],
+            "pay": [1.0, 1.0, 1.0, 1.0, 1.0, None],
+        }
+    )
+    found = singling_out(people, people, mode="one")
+    # Ages 20 and 99 and both ends isolate; town a is two people's, pay 1 five people's in three
+    # ways (a value, both ends), and one has none.
+    assert found.detail["true_of_one"] == 5
+    assert found.detail["true_of_more"] == 4
+    assert found.detail["mode"] == "one"
+
+
+def test_counts_are_those_of_looking_at_every_person(people, draw):
+    """Blocks of bits count what a loop over people and predicates counts."""
+    released = people.assign(
+        age=(people["age"] // 10 * 10).map(lambda a: f"{a}-{a + 9}"),
+        pay=people["pay"] + draw.normal(size=len(people)),
+    )
+    names = ["age", "pay", "town"]
+    tables = tables_of(people, released)
+    columns = [column_of(reading_of(tables, name)) for name in names]
+    of = np.array([draw.permutation(3)[:2] for _ in range(40)])
+    of[::5, 1] = -1
+    conditions = np.array(
+        [[draw.integers(columns[i].null + 3) if i >= 0 else 0 for i in row] for row in of]
+    )
+    asked = Predicates(columns, of, conditions)
+    values = [one.reading.values for one in columns]
+    plain = [
+        sum(
+            all(
+                columns[i].holds(values[i][[person]], np.array([condition]))[0, 0]
+                for i, condition in zip(row, given, strict=True)
+                if i >= 0
+            )
+            for person in range(len(people))
+        )
+        for row, given in zip(of, conditions, strict=True)
+    ]
+    assert asked.counts(values).tolist() == plain
+
+
+def test_what_cannot_be_asked_is_refused(people):
+    with pytest.raises(BadInput, match="mode must be 'several' or 'one'"):
+        singling_out(people, people, mode="all")
+    with pytest.raises(BadInput, match="known names 'size', which the original does not have"):
+        singling_out(people, people, known=["size"])
+    with pytest.raises(BadInput, match="queries must be a whole number"):
+        singling_out(people, people, queries=0)
+
+
+def test_arrow_and_pandas_are_alike(people):
+    arrow = pa.Table.from_pandas(people)
+    found = [singling_out(table, table, queries=40).to_dict() for table in (people, arrow)]
+    assert found[0] == found[1]
+
+
+def cells(kept, others, draw):
+    """People in equally likely cells, a release that has each cell once, and other people.
+
+    A person is in the cell of their released record with the given probability, and else anywhere.
+    """
+    named = [
+        {"a": f"a{cell % MANY}", "b": f"b{cell // MANY}", "cell": cell} for cell in range(CELLS)
+    ]
+    released = pd.DataFrame(named)
+    somewhere = released.iloc[draw.integers(0, CELLS, CELLS)].reset_index(drop=True)
+    stays = pd.Series(draw.random(CELLS) < kept)
+    return released.where(stays, somewhere), released, released.iloc[
+        draw.integers(0, CELLS, others)
+    ].reset_index(drop=True)  # fmt: skip
+
+
+def coverage(with_holdout, times, kept=0.3, queries=300):
+    covered = 0
+    for seed in range(times):
+        draw = np.random.default_rng(seed)
+        people, released, others = cells(kept, 150, draw)
+        count = np.bincount(people["cell"], minlength=CELLS)
+        if with_holdout:
+            # A newcomer is in each cell with the same chance.
+            against = np.where(count == 0, 1.0, np.where(count == 1, 1 / CELLS, 0.0))
+        else:
+            a, b = (people[c].value_counts(normalize=True) for c in "ab")
+            p = a.reindex(released["a"]).to_numpy() * b.reindex(released["b"]).to_numpy()
+            against = CELLS * p * (1 - p) ** (CELLS - 1)
+        truth = float(np.mean((count == 1) - against))
+        low, high = singling_out(
+            people, released, known=["a", "b"], holdout=others if with_holdout else None,
+            queries=queries, random_state=seed,
+        ).interval  # fmt: skip
+        covered += low <= truth <= high
+    return covered / times
+
+
+@pytest.mark.parametrize("with_holdout", [True, False])
+def test_intervals_cover_the_true_excess(with_holdout):
+    assert coverage(with_holdout, 60) >= 0.88
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", [0.0, 0.3, 0.8])
+@pytest.mark.parametrize("with_holdout", [True, False])
+def test_intervals_cover_the_true_excess_as_often_as_they_say(with_holdout, kept):
+    assert 0.93 <= coverage(with_holdout, 500, kept) <= 0.97
