@@ -88,6 +88,8 @@ class Measure:
     needs: Sequence[str] = ()  # what it is left out without; the keys of `NEEDS`
     # Why it is taken only where asked for by name: always, or by the facts; empty: it is taken.
     on_request: str | Callable[[Facts], str] = ""
+    # Of a risk: what an intruder does, and what to hold the figure against.
+    intruder: str = ""
     # It counts classes of equal quasi values, which mean nothing once these were perturbed.
     by_frequency: bool = False
 

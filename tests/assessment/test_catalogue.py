@@ -114,3 +114,10 @@ def test_what_was_taken_is_what_was_declared():
         }
         # It may add which intruder was the strongest.
         assert entry["means"].startswith(measures()[name].reading)
+
+
+def test_every_risk_says_by_which_attack_and_beside_what():
+    for measure in measures("risk").values():
+        does, _, beside = measure.intruder.partition("; beside ")
+        assert does, measure.name
+        assert beside, measure.name

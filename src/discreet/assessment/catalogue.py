@@ -74,6 +74,7 @@ def shown(family: str, taken: Mapping[str, Entry]) -> Iterator[dict[str, Any]]:
                     said = ": an upper estimate" * ("interval" in entry)
                     read = replace(read, reading=f"{read.reading}, in a sample{said}")
                 known = {"counts": entry.get("counts", "records"), "sampled": "sample" in entry}
+                known["intruder"] = measure.intruder
                 yield told(family, name, read, *sides, column) | known
 
 

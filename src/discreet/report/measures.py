@@ -111,7 +111,9 @@ def risk_table(assessment: Entry) -> Table | None:
         "first look; the board sets its own."
     )
     reading = " ".join([own, *sources])
-    return Table(HEAD, [cells(row) for row in rows], 2, reading) if rows else None
+    head = (*HEAD[:2], "the attack, and what its figure is held against", *HEAD[2:])
+    said = [(*cells(row)[:2], row["intruder"], *cells(row)[2:]) for row in rows]
+    return Table(head, said, 2, reading) if rows else None
 
 
 def informed_table(assessment: Entry) -> Table | None:

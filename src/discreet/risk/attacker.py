@@ -152,4 +152,5 @@ ATTACKERS = Measure(
     ],
     needs=["quasi columns"],
     by_frequency=True,
+    intruder="matching on all quasi columns, guessing within a class; beside the original table",
 )  # fmt: skip

@@ -147,4 +147,5 @@ COMPOSITION = Measure(
     ],
     needs=["quasi columns", "households"],
     by_frequency=True,
+    intruder="matching the members of whole households; beside the original table",
 )  # fmt: skip

@@ -310,4 +310,5 @@ DISTANCE_LINKAGE = Measure(
     ],
     needs=["quasi columns or changed numbers"],
     on_request=_slow,
+    intruder="linking to the nearest record; beside one record in n by chance",
 )  # fmt: skip

@@ -217,4 +217,5 @@ DIVERSITY = Measure(
     needs=["quasi columns", "confidential columns"],
     on_request=_alone,
     by_frequency=True,
+    intruder="reading off what a class has in common; beside the values of the whole table",
 )  # fmt: skip

@@ -349,4 +349,5 @@ FOUND_FOR_CERTAIN = Measure(
     ],
     needs=["quasi columns"],
     on_request=_nothing_open,
+    intruder="looking for the only compatible record; beside nobody being found",
 )  # fmt: skip

@@ -298,4 +298,5 @@ CLASS_SIZES = Measure(
     ],
     needs=["quasi columns"],
     by_frequency=True,
+    intruder="matching on all quasi columns; beside the original table",
 )  # fmt: skip

@@ -240,4 +240,5 @@ INDIVIDUAL_RISK = Measure(
     ],
     needs=["quasi columns"],
     by_frequency=True,
+    intruder="matching with the population that the weights stand for; beside the original table",
 )  # fmt: skip

@@ -323,4 +323,5 @@ INFORMED_LINKAGE = Measure(
                reading="chance that the record that is easiest to find is found"),
     ],
     on_request=_without_chance,
+    intruder="linking by what the method makes likely; beside one record in n by chance",
 )  # fmt: skip

@@ -370,4 +370,5 @@ INFORMED_VALUES = Measure(
         ),
         Figure("values guessed", "guessed", "%", untouched=1.0, each=True),
     ],
+    intruder="guessing single values by the method; beside the best guess without the release",
 )

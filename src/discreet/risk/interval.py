@@ -193,4 +193,5 @@ INTERVAL_DISCLOSURE = Measure(
         Figure("cells near", "", "%", untouched=1.0, each=True),
     ],
     needs=["changed numbers"],
+    intruder="taking a released number for the original; beside the original table, all of it",
 )

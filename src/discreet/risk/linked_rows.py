@@ -141,4 +141,5 @@ LINKED_ROWS = Measure(
     ],
     needs=["quasi columns", "linked rows"],
     by_frequency=True,
+    intruder="matching several rows of one unit; beside the original table",
 )  # fmt: skip

@@ -455,4 +455,5 @@ PROBABILISTIC_LINKAGE = Measure(
     ],
     needs=["quasi columns or changed numbers"],
     on_request=_slow,
+    intruder="linking by which columns agree; beside one record in n by chance",
 )  # fmt: skip

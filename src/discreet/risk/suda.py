@@ -173,4 +173,5 @@ SUDA2 = Measure(
     needs=["quasi columns", "all rows"],
     on_request="it looks at all sets of quasi columns",
     by_frequency=True,
+    intruder="matching on a few columns; beside the original table",
 )  # fmt: skip
