@@ -16,7 +16,7 @@ nothing to do with each other, cells are taken at their word.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -190,6 +190,9 @@ def reading_of(
     everybody = before if held is None else _chained([before, held])
     released = _chained([after, pa.nulls(extra, after.type)]) if extra else after
     covers = covers_of(everybody, released, name, hierarchy)
+    if pa.types.is_temporal(everybody.type):
+        moments = float_values(everybody, name)
+        covers = replace(covers, known=np.unique(moments[~np.isnan(moments)]))
     size, labels = len(covers.top), covers.y[:n]
     middles: np.ndarray | None
     if numbers:
