@@ -19,8 +19,10 @@ from discreet.attacks import (
     membership,
     singling_out,
 )
+from discreet.check.folders import find_release
 from discreet.engines.choice import open_engine
 from discreet.errors import BadInput, nearest
+from discreet.recipe.roles import Roles
 
 Tell = Callable[[str], None]
 
@@ -105,7 +107,13 @@ def attack(
     >>> found.left_out
     {'linkability': 'needs two known columns, one for each party'}
     """
-    with opened(original, [release], engine=engine, memory=memory, dialect=dialect) as (one,):
+    how: dict[str, Any] = {
+        "engine": engine,
+        "memory": memory,
+        "dialect": dialect,
+        "roles": _no_roles([release]),
+    }
+    with opened(original, [release], **how) as (one,):
         if one.note:
             tell(one.note)
         names = _shared(one)
@@ -118,7 +126,7 @@ def attack(
     asked = _named(known, names, "known") or keys or [n for n in names if n not in secrets]
     given: dict[str, Any] = {
         "holdout": held,
-        "hierarchies": one.recipe.hierarchies if one.recipe.steps else {},
+        "hierarchies": one.recipe.hierarchies,
         "drawn": _drawn(one),
         "queries": queries,
         "random_state": random_state,
@@ -175,7 +183,14 @@ def compared(
     dialect: Dialect | None = None,
 ) -> Differencing:
     """Find what two releases of one table tell together; see `attacks.differencing`."""
-    with opened(original, [one, other], engine=engine, memory=memory, dialect=dialect) as both:
+    pair = [one, other]
+    how: dict[str, Any] = {
+        "engine": engine,
+        "memory": memory,
+        "dialect": dialect,
+        "roles": _no_roles(pair),
+    }
+    with opened(original, pair, **how) as both:
         shared = [_shared(release) for release in both]
         names = [name for name in shared[0] if name in shared[1]]
         (before, first), (_, second) = (release.beside(names) for release in both)
@@ -194,6 +209,12 @@ def compared(
         secret=next(iter(secrets), None),
         hierarchies=hierarchies,
     )
+
+
+def _no_roles(releases: Sequence[Any]) -> Roles | None:
+    """Return roles of nothing where no internal folder says what columns are."""
+    known = [hasattr(one, "released") or find_release(one)[1].is_dir() for one in releases]
+    return None if all(known) else Roles(rest="insensitive")
 
 
 def _shared(one: Opened) -> list[str]:

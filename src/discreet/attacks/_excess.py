@@ -189,6 +189,8 @@ def paired(attacked: np.ndarray, expected: np.ndarray) -> Interval:
     part in the interval is as large as it varies.
     """
     one, other = _rate(attacked), _rate(expected)
+    if not one.of:
+        return 0.0, 1.0
     full = math.sqrt(max(other.value * (1 - other.value), 0.0))
     spread, own = float(np.std(expected)) if one.of else 0.0, float(np.std(attacked))
     if spread < 1e-12 or full == 0:

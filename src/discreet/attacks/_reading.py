@@ -16,7 +16,7 @@ nothing to do with each other, cells are taken at their word.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from scipy import sparse
 from discreet.attacks._near import ALL, Some, Table, near
 from discreet.errors import BadInput, nearest
 from discreet.generalization.hierarchy import Hierarchy
-from discreet.table.columns import kind_of
+from discreet.table.columns import float_values, kind_of
 from discreet.table.pairs import as_table, as_tables
 from discreet.utility.compared import as_text, check_rows
 from discreet.utility.covers import TOP, Covers, covers_of, leaves_of, range_of
@@ -182,10 +182,17 @@ def reading_of(
             hierarchy = hierarchy or _calendar(after, name)
         if hierarchy is not None and _has_names(after, name):
             before, held = as_text(before, name), None if held is None else as_text(held, name)
+    if numbers:
+        # Dates are numbers here, too.
+        before, after = _numbers(before, name), _numbers(after, name)
+        held = None if held is None else _numbers(held, name)
     # Beside people of the holdout nothing is released.
     everybody = before if held is None else _chained([before, held])
     released = _chained([after, pa.nulls(extra, after.type)]) if extra else after
     covers = covers_of(everybody, released, name, hierarchy)
+    if pa.types.is_temporal(everybody.type):
+        moments = float_values(everybody, name)
+        covers = replace(covers, known=np.unique(moments[~np.isnan(moments)]))
     size, labels = len(covers.top), covers.y[:n]
     middles: np.ndarray | None
     if numbers:
@@ -211,6 +218,12 @@ def reading_of(
         covers.labels,
         middles,
     )
+
+
+def _numbers(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    if not pa.types.is_temporal(column.type):
+        return column
+    return pa.chunked_array([pa.array(float_values(column, name), from_pandas=True)])
 
 
 def _has_names(column: pa.ChunkedArray, name: str) -> bool:

@@ -1,0 +1,109 @@
+"""`discreet attack`: a release, a holdout, two releases; what is printed and refused."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.main import app
+from discreet.errors import BadInput
+
+RECIPE = """
+[roles]
+quasi = ["age", "town"]
+confidential = ["ill"]
+
+[[steps]]
+method = "mondrian"
+columns = ["age", "town"]
+privacy = [{ model = "k-anonymity", k = 5 }]
+"""
+HEADS = ("in the original", "not in it", "by a guess", "excess")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """People, a release of them, and others who are not in it."""
+    draw = np.random.default_rng(1)
+    people = pd.DataFrame(draw.integers(0, 40, (600, 2)), columns=["age", "town"])
+    people["ill"] = draw.choice(["yes", "no"], 600)
+    people[:500].to_csv(tmp_path / "people.csv", index=False)
+    people[500:].to_csv(tmp_path / "others.csv", index=False)
+    (tmp_path / "r.toml").write_text(RECIPE)
+    monkeypatch.chdir(tmp_path)
+    run("protect", "people.csv", "--recipe", "r.toml", "--out", "release")
+    return tmp_path
+
+
+def run(*words):
+    found = CliRunner().invoke(app, list(words))
+    if found.exception is not None and not isinstance(found.exception, SystemExit):
+        raise found.exception
+    assert found.exit_code == 0, found.output
+    return found.output
+
+
+def attack(*words):
+    return run("attack", "people.csv", *words, "--queries", "100")
+
+
+def test_all_attacks_are_told_in_a_table_and_a_sentence_each(folder):
+    said = attack("release", "--holdout", "others.csv")
+    for head in HEADS:
+        assert head in said
+    for name in ("Singling out, several columns:", "Linkability:", "Inference of ill:"):
+        assert name in said
+    assert "Membership: The attack takes a person to be in the release" in said
+    assert "Left out" not in said
+
+
+def test_json_has_every_attack_with_its_interval(folder):
+    found = json.loads(attack("release", "--holdout", "others.csv", "--json"))["attacks"]
+    names = ["singling out", "singling out", "linkability", "inference", "membership"]
+    assert [one["name"] for one in found] == names
+    for one in found:
+        low, high = one["interval"]
+        assert low <= one["excess"] <= high
+        assert one["against"] == "holdout"
+
+
+def test_without_a_holdout_it_says_what_cannot_be_concluded(folder):
+    said = attack("release")
+    assert "without a holdout" in said
+    assert "Left out: membership: needs a holdout" in said
+
+
+def test_columns_may_be_named_and_a_file_alone_attacked(folder):
+    found = json.loads(attack("people.csv", "--known", "age", "--secret", "town", "--json"))
+    secrets = [one["detail"].get("secret") for one in found["attacks"]]
+    assert secrets == [None, None, "town"]
+    assert list(found["left_out"]) == ["linkability", "membership"]
+
+
+def test_two_releases_are_put_together(folder):
+    (folder / "r.toml").write_text(RECIPE.replace("k = 5", "k = 7"))
+    run("protect", "people.csv", "--recipe", "r.toml", "--out", "other")
+    assert "Together the two releases narrow" in attack("release", "other")
+    assert json.loads(attack("release", "other", "--json"))["differencing"]["records"] == 500
+
+
+def test_an_engines_release_is_attacked(folder):
+    run("protect", "people.csv", "--recipe", "r.toml", "--out", "big", "--engine", "duckdb")
+    assert "Inference of ill:" in attack("big", "--holdout", "others.csv")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["release", "--known", "agee"], "known names 'agee'"),
+        (["release", "--secret", "name"], "secret names 'name'"),
+        (["release", "release", "release"], "give one release to attack, or two"),
+        (["release", "release", "--holdout", "others.csv"], "without a holdout"),
+        (["release", "--holdout", "r.csv"], "r.csv"),
+    ],
+)
+def test_what_cannot_be_attacked_is_refused(folder, words, said):
+    with pytest.raises((BadInput, OSError), match=said):
+        attack(*words)
