@@ -80,6 +80,9 @@ def test_policies_are_listed_and_shown(run, folder):
     code, text, _ = run("policies", "--json")
     assert code == 0
     assert "example" in {one["name"] for one in json.loads(text)}
+    code, text, _ = run("policies")
+    [line] = [line for line in text.splitlines() if line.startswith("hipaa-safe-harbor")]
+    assert line.split("  ", 1)[1].strip() == "HIPAA Safe Harbor, 2002 (22 rules)"
     code, text, _ = run("policies", folder / "house.toml")
     assert "Handbook, 2024-05-01" in text
     assert "least = 3" in text

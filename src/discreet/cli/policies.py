@@ -86,6 +86,7 @@ def policies(
     as_json: options.Json = False,
 ) -> None:
     """List the policies that a release can be held against, or the rules of one."""
+    from discreet.check.findings import counted
     from discreet.recipe.policies import Policy, shipped
 
     found = [Policy.load(one) for one in ([name] if name is not None else shipped())]
@@ -95,15 +96,15 @@ def policies(
     elif name is not None:
         _one(found[0])
     else:
-        table = Table("policy", "title", "rules", "source")
+        width = max(len(one.name) for one in found)
         for one in found:
-            source = f"{one.source}, {one.date}"
-            table.add_row(one.name, escape(one.title), str(len(one.rules)), escape(source))
-        show.out.print(table)
+            said = f"{one.title}, {one.date.year} ({counted(len(one.rules), 'rule')})"
+            show.out.print(f"{one.name:<{width}}  {said}", markup=False, soft_wrap=True)
         show.out.print(
-            "Rules of one: discreet policies NAME. Held against it: discreet check RELEASE"
+            "Rules and sources of one: discreet policies NAME. Held against it: discreet check "
+            'RELEASE --policy NAME, or policy = "NAME" in the recipe.',
+            markup=False,
         )
-        show.out.print('--policy NAME, or policy = "NAME" in the recipe.', markup=False)
 
 
 def _one(policy: Policy) -> None:
