@@ -11,7 +11,7 @@ from tests.browser.conftest import NAMES, ink
 SECTIONS = {
     "internal": {
         "summary", "key", "release", "roles", "nulls", "recipe", "steps", "risk", "attacks", "utility",
-        "distributions", "checks", "warnings", "alternatives", "decision",
+        "distributions", "checks", "policy", "warnings", "alternatives", "decision",
     },
     "external": {"summary", "methods", "caveats", "protection", "columns", "suppressed", "distributions"},
     "compare": {"summary", "map", "releases", "risk", "utility", "columns", "notes"},
