@@ -328,6 +328,9 @@ def test_dates_to_the_year(judge):
     assert judge(named, dates("2019-01", "2019-03")).status == "kept"
     assert judge(named | {"finest": "quarter"}, dates("2019-01", "2019-03")).status == "missed"
     assert judge(named, dates("winter", "summer")).status == "open"
+    assert judge(rule | {"columns": ["seen"]}, dates("[2019, 2020)", "<2019")).status == "kept"
+    for finer in ("[2019-07, 2019-08)", "[2019-07-14]", "2019-0714"):
+        assert judge(rule | {"columns": ["seen"]}, dates(finer)).status == "open"
 
 
 def test_ages_of_ninety_and_over_are_one(judge):
