@@ -347,15 +347,23 @@ def test_ages_of_ninety_and_over_are_one(judge):
     assert judge(rule, aged("80-89", ">=90")).status == "kept"
     assert judge(rule, aged("[80, 90)", "[90, 95)", "[95, 100)")).status == "missed"
     assert judge(rule, aged("old", "young")).status == "open"
+    # The only one of that age is told apart, too.
+    for alone in (97, "95-99"):
+        found = judge(rule, aged(alone, alone))
+        assert found.status == "missed"
+        assert f"tells {alone}" in found.found
 
 
 def test_years_of_birth_tell_ages(judge):
     rule, table = {"rule": "ages", "together_from": 90}, people(birth_year=[1930, 1933] * 10)
     assert judge(rule, table).status == "open"
-    assert judge(rule, table, collected="2022-06-30").status == "kept"
+    assert judge(rule, table, collected="2020-06-30").status == "kept"
     missed = judge(rule, table, collected="2024-06-30")
     assert missed.status == "missed"
     assert missed.records == 20
+    given = {"collected": "2024-06-30"}
+    assert judge(rule, people(birth_year=[1920, 1990] * 10), **given).records == 10
+    assert judge(rule, people(birth_year=[1934, 1990] * 10), **given).status == "kept"
 
 
 def test_postcodes_of_three_digits(judge, tmp_path):

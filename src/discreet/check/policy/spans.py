@@ -104,7 +104,8 @@ def ages(rule: AgesRule, case: Case) -> Found:
             continue
         labels, many = found
         checked.append(f"'{name}' has {counted(len(labels), 'such value')}")
-        if len(labels) > 1:
+        # One value is of all from that age on, unless it names a greater age.
+        if len(labels) > 1 or (labels and _lowest(labels[0]) > rule.together_from):
             bad.append(f"'{name}' tells {listed(labels, 4)} apart")
             records = max(records, many)
     for name in births:
@@ -151,6 +152,12 @@ def _oldest(case: Case, name: str, age: int) -> tuple[list[str], int] | None:
     return labels, records
 
 
+def _lowest(label: str) -> float:
+    span = ends(label)
+    assert span is not None
+    return span[0]
+
+
 def _born(case: Case, name: str, age: int) -> tuple[str, int] | None:
     """Say what is wrong with years of birth, and of how many records; None where nothing is."""
     day = case.against.last_day
@@ -167,7 +174,11 @@ def _born(case: Case, name: str, age: int) -> tuple[str, int] | None:
         if day.year - int(year[0]) >= age:
             old.add(text)
             records += count
-    return (f"'{name}' tells {listed(sorted(old), 4)} apart", records) if len(old) > 1 else None
+    # One year is of all who were born until then, unless it is an earlier one.
+    early = any(re.fullmatch(r"\d{4}", one) and day.year - int(one) > age for one in old)
+    if len(old) > 1 or early:
+        return f"'{name}' tells {listed(sorted(old), 4)} apart", records
+    return None
 
 
 # Areas
