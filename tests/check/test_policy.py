@@ -502,9 +502,12 @@ def test_what_nobody_has_named_is_open(judge):
         {"rule": "cells", "ways": 1, "least": 2},
         {"rule": "identifying-columns", "most": 3},
         {"rule": "suppressed", "most": 0.5},
+        {"rule": "l", "least": 2, "columns": ["ill"]},
+        {"rule": "dominance", "largest": 2, "most": 0.9, "columns": ["age"]},
     ]
     for rule in rules:
         assert judge(rule, roles=bare).status == "open", rule
+    assert judge({"rule": "households", "least": 5}, roles={}).status == "open"
     roles = {"rule": "roles", "not_released": ["identifiers"]}
     assert judge(roles, roles={}).status == "open"
     # Somebody has said that all of it is.

@@ -12,6 +12,8 @@ import pyarrow as pa
 from discreet.check.findings import counted
 from discreet.check.policy.case import Case, Found, listed, naming, percent
 from discreet.check.policy.counting import as_text, without_stars
+from discreet.check.policy.periods import ends
+from discreet.check.policy.sizes import no_keys
 from discreet.recipe.policies import DominanceRule, HiddenRule, OfColumns, RoundingRule
 from discreet.recipe.recipe import Step
 from discreet.table import float_values, kind_of
@@ -142,6 +144,8 @@ def dominance(rule: DominanceRule, case: Case) -> Found:
     if not columns:
         needs = naming(rule.group or "amounts")
         return Found("open", "nobody has said which columns are meant", None, needs)
+    if not keys and not case.recipe.roles.quasi:
+        return no_keys(case)
     found = [(name, *_dominated(rule, case, keys, name)) for name in columns]
     bad = [one for one in found if one[1]]
     over = f"over {listed(keys)}" if keys else "over all records"
