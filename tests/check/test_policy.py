@@ -429,6 +429,19 @@ def test_hidden_counts(judge):
     assert judge(rule, people(n=[0, 11, None, 30] * 5), groups=groups).status == "kept"
     missed = judge(rule, people(n=[0, 10, None, 30] * 5), groups=groups)
     assert missed.found == "5 of 20 cells of n: 10 in 'n' is one of 1 to 10"
+    for bound in ("<11", "[1, 10]", ">=11", "[0, 20)"):
+        assert judge(rule, people(n=[bound] * 20), groups=groups).status == "kept", bound
+    for finer in ("<3", "[1, 2)", "[4, 5]"):
+        assert judge(rule, people(n=[finer] * 20), groups=groups).status == "missed", finer
+
+
+def test_a_group_of_columns_that_nobody_has_is_refused(judge):
+    with pytest.raises(BadInput, match=r"the group 'counts' names 'patient'.*'patients'"):
+        judge(
+            {"rule": "hidden", "high": 10},
+            people(patients=[5] * 20),
+            groups={"counts": ["patient"]},
+        )
 
 
 def test_sums_that_few_dominate(judge):

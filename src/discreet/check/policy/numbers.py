@@ -32,7 +32,8 @@ def rounding(rule: RoundingRule, case: Case) -> Found:
 
     said = "is not rounded as the rule asks"
     remedy = "round it: a step round-counts"
-    return _numbers(rule, case, wrong, said, remedy, rule.hidden_as)
+    below = (1, rule.hidden_below or 0)
+    return _numbers(rule, case, wrong, said, remedy, below, rule.hidden_as)
 
 
 def is_rounded(number: float, rule: RoundingRule) -> bool:
@@ -63,7 +64,7 @@ def hidden(rule: HiddenRule, case: Case) -> Found:
 
     said = f"is one of {rule.low} to {rule.high}"
     remedy = "hide it, and one more cell of its row and column so that totals do not give it away"
-    return _numbers(rule, case, wrong, said, remedy, None)
+    return _numbers(rule, case, wrong, said, remedy, (rule.low, rule.high + 1))
 
 
 def _numbers(
@@ -72,9 +73,10 @@ def _numbers(
     wrong: Callable[[float], bool],
     said: str,
     remedy: str,
-    hidden_as: str | None,
+    hidden: tuple[float, float],
+    hidden_as: str | None = None,
 ) -> Found:
-    """Judge each number of the columns of counts."""
+    """Judge each number of the columns of counts; of those hidden, also bounds that tell more."""
     columns = case.columns(rule, "counts")
     if columns is None:
         columns = _rounded(case, rule.group or "counts")
@@ -93,7 +95,9 @@ def _numbers(
                 continue
             number = _number(text)
             if number is None and re.fullmatch(r"[<>≤≥]\s*=?\s*[\d.,]+|\[.*[\])]", text.strip()):
-                continue  # A bound or an interval shows no number.
+                span = ends(text)
+                if span is None or not hidden[0] <= span[1] < hidden[1] - 1:
+                    continue  # A bound or an interval shows no number.
             if number is None or wrong(number):
                 bad += [name] if name not in bad else []
                 cells += count
