@@ -500,6 +500,13 @@ def test_an_attack(judge, tmp_path):
     file.write_text("{}")
     with pytest.raises(BadInput, match="holds no attacks"):
         judge(rule, attacks=str(file))
+    file.write_text('{"name": "linkability", "excess": null, "interval": [0, null]}')
+    with pytest.raises(BadInput, match="is not what `discreet attack --json` prints"):
+        judge(rule, attacks=str(file))
+    # Nobody was attacked, so that nobody was found.
+    none = {"name": "linkability", "excess": 0.0, "interval": [0.0, 1.0], "attack": {"of": 0}}
+    file.write_text(json.dumps(none))
+    assert judge(rule | {"figure": "excess"}, attacks=str(file)).status == "open"
 
 
 def test_what_no_program_can_tell(judge):

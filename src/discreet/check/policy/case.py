@@ -144,6 +144,8 @@ class Case:
         try:
             with open(path, encoding="utf-8") as file:
                 found = list(_attacks(json.load(file)))
+            if not all(map(_is_attack, found)):
+                raise ValueError
         except OSError as error:
             raise BadInput(f"{path} cannot be read: {error.strerror}") from None
         except ValueError:
@@ -168,6 +170,13 @@ def _attacks(content: Any) -> Any:
     elif isinstance(content, dict | list):
         for one in content.values() if isinstance(content, dict) else content:
             yield from _attacks(one)
+
+
+def _is_attack(one: dict[str, Any]) -> bool:
+    interval = one.get("interval")
+    figures = [one["excess"], *(interval if isinstance(interval, list) else ())]
+    numbers = all(isinstance(figure, int | float) for figure in figures)
+    return isinstance(one["name"], str) and len(figures) == 3 and numbers
 
 
 def percent(share: float) -> str:
