@@ -329,7 +329,7 @@ def test_dates_to_the_year(judge):
     assert judge(named | {"finest": "quarter"}, dates("2019-01", "2019-03")).status == "missed"
     assert judge(named, dates("winter", "summer")).status == "open"
     assert judge(rule | {"columns": ["seen"]}, dates("[2019, 2020)", "<2019")).status == "kept"
-    for finer in ("[2019-07, 2019-08)", "[2019-07-14]", "2019-0714"):
+    for finer in ("[2019-07, 2019-08)", "[2019-07-14]", "2019-0714", "[2019-13-01, 2020-13-01)"):
         assert judge(rule | {"columns": ["seen"]}, dates(finer)).status == "open"
 
 

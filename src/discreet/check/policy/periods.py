@@ -68,7 +68,11 @@ def fineness(label: str) -> str | None:
     label = label.strip()
     days = re.findall(_DAY, label)
     if len(days) == 2:
-        return _of_span((date.fromisoformat(days[1]) - date.fromisoformat(days[0])).days)
+        try:
+            first, last = map(date.fromisoformat, days)
+        except ValueError:
+            return None
+        return _of_span((last - first).days)
     if any(pattern.fullmatch(label) for pattern in words.DATES):
         return "day"
     return next((name for name, form in _TEXTS.items() if form.fullmatch(label)), None)
