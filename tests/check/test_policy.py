@@ -296,6 +296,12 @@ def test_columns_of_a_kind(judge, kind):
         assert judge(rule, table, ROLES | {"not_identifiers": [name]}).status == "kept"
 
 
+def test_names_of_two_people_are_looked_at(judge):
+    rule = {"rule": "columns", "kinds": ["names"]}
+    assert judge(rule, people(surname=["Weber", "Okafor"] * 10)).status == "open"
+    assert judge(rule, people(surname=["yes", "no"] * 10)).status == "kept"
+
+
 def test_words_and_what_nobody_can_tell(judge):
     assert judge({"rule": "columns", "words": ["nationality"]}).status == "kept"
     assert judge({"rule": "columns", "words": ["sex"]}).status == "missed"
@@ -318,6 +324,7 @@ def dates(*days):
 def test_dates_to_the_year(judge):
     rule = {"rule": "dates", "finest": "year"}
     assert judge(rule).found == "no column of dates is released"
+    assert judge(rule, people(v12=range(20190701, 20190721))).status == "open"
     assert judge(rule, dates("2019", "2020"), ROLES).status == "kept"
     assert judge(rule, dates(datetime.date(2019, 1, 1), datetime.date(2020, 1, 1))).status == "kept"
     missed = judge(rule, dates(datetime.date(2019, 1, 1), datetime.date(2020, 1, 2)))
@@ -382,6 +389,11 @@ def test_postcodes_of_three_digits(judge, tmp_path):
     assert judge(rule, people(zip=["100**", "000"] * 10), **given).status == "kept"
     strange = judge(rule, people(zip=["100", "999"] * 10), **given)
     assert strange.remedy == "put 999 into the population table"
+    # 03601 and 36012 as numbers, whose first three digits are not the same.
+    write_table(
+        pa.table({"zip": [3601, 36012], "population": [10, 50_000]}), tmp_path / "zips.parquet"
+    )
+    assert judge(rule, people(zip=["036", "360"] * 10), **given).records == 10
 
 
 def test_areas_by_weights(judge):

@@ -23,8 +23,11 @@ from discreet.table import kind_of
 
 def dates(rule: DatesRule, case: Case) -> Found:
     """Find columns of dates that are finer than they may be."""
-    columns = case.columns(rule, "dates")
-    columns = [n for n in case.names if is_date(case, n)] if columns is None else columns
+    named = case.columns(rule, "dates")
+    columns = [n for n in case.names if is_date(case, n)] if named is None else named
+    if not columns and named is None and (hidden := opaque(case)):
+        needs = f"say what {hidden} hold: rename them, or --group dates=COLUMN"
+        return Found("open", "no column is called a date, or looks like one", None, needs)
     if not columns:
         return Found("kept", "no column of dates is released")
     too_fine, unclear, worst = {}, [], "year"
@@ -266,8 +269,12 @@ def _inhabitants(
         column = name if name in table.column_names else table.column_names[0]
         if column == name or table.num_columns == 1:
             people: dict[Any, float] = {}
-            for text, number in zip(as_text(table[column]).to_pylist(), numbers, strict=True):
-                code = _code(text, rule)
+            texts = as_text(table[column]).to_pylist()
+            # Codes that were read as numbers have lost their leading zeros.
+            width = max((len(text) for text in texts if text and text.isdigit()), default=0)
+            for text, number in zip(texts, numbers, strict=True):
+                full = text.zfill(width) if rule.digits and text and text.isdigit() else text
+                code = _code(full, rule)
                 code = code[: rule.digits] if code and rule.digits else code
                 people[code] = people.get(code, 0) + int(number)
             return [people.get(code, -1) for code in codes], " by the population table"
