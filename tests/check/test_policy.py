@@ -296,6 +296,12 @@ def test_columns_of_a_kind(judge, kind):
         assert judge(rule, table, ROLES | {"not_identifiers": [name]}).status == "kept"
 
 
+def test_names_of_two_people_are_looked_at(judge):
+    rule = {"rule": "columns", "kinds": ["names"]}
+    assert judge(rule, people(surname=["Weber", "Okafor"] * 10)).status == "open"
+    assert judge(rule, people(surname=["yes", "no"] * 10)).status == "kept"
+
+
 def test_words_and_what_nobody_can_tell(judge):
     assert judge({"rule": "columns", "words": ["nationality"]}).status == "kept"
     assert judge({"rule": "columns", "words": ["sex"]}).status == "missed"
@@ -318,6 +324,7 @@ def dates(*days):
 def test_dates_to_the_year(judge):
     rule = {"rule": "dates", "finest": "year"}
     assert judge(rule).found == "no column of dates is released"
+    assert judge(rule, people(v12=range(20190701, 20190721))).status == "open"
     assert judge(rule, dates("2019", "2020"), ROLES).status == "kept"
     assert judge(rule, dates(datetime.date(2019, 1, 1), datetime.date(2020, 1, 1))).status == "kept"
     missed = judge(rule, dates(datetime.date(2019, 1, 1), datetime.date(2020, 1, 2)))
@@ -328,6 +335,9 @@ def test_dates_to_the_year(judge):
     assert judge(named, dates("2019-01", "2019-03")).status == "kept"
     assert judge(named | {"finest": "quarter"}, dates("2019-01", "2019-03")).status == "missed"
     assert judge(named, dates("winter", "summer")).status == "open"
+    assert judge(rule | {"columns": ["seen"]}, dates("[2019, 2020)", "<2019")).status == "kept"
+    for finer in ("[2019-07, 2019-08)", "[2019-07-14]", "2019-0714", "[2019-13-01, 2020-13-01)"):
+        assert judge(rule | {"columns": ["seen"]}, dates(finer)).status == "open"
 
 
 def test_ages_of_ninety_and_over_are_one(judge):
@@ -344,15 +354,23 @@ def test_ages_of_ninety_and_over_are_one(judge):
     assert judge(rule, aged("80-89", ">=90")).status == "kept"
     assert judge(rule, aged("[80, 90)", "[90, 95)", "[95, 100)")).status == "missed"
     assert judge(rule, aged("old", "young")).status == "open"
+    # The only one of that age is told apart, too.
+    for alone in (97, "95-99"):
+        found = judge(rule, aged(alone, alone))
+        assert found.status == "missed"
+        assert f"tells {alone}" in found.found
 
 
 def test_years_of_birth_tell_ages(judge):
     rule, table = {"rule": "ages", "together_from": 90}, people(birth_year=[1930, 1933] * 10)
     assert judge(rule, table).status == "open"
-    assert judge(rule, table, collected="2022-06-30").status == "kept"
+    assert judge(rule, table, collected="2020-06-30").status == "kept"
     missed = judge(rule, table, collected="2024-06-30")
     assert missed.status == "missed"
     assert missed.records == 20
+    given = {"collected": "2024-06-30"}
+    assert judge(rule, people(birth_year=[1920, 1990] * 10), **given).records == 10
+    assert judge(rule, people(birth_year=[1934, 1990] * 10), **given).status == "kept"
 
 
 def test_postcodes_of_three_digits(judge, tmp_path):
@@ -371,6 +389,11 @@ def test_postcodes_of_three_digits(judge, tmp_path):
     assert judge(rule, people(zip=["100**", "000"] * 10), **given).status == "kept"
     strange = judge(rule, people(zip=["100", "999"] * 10), **given)
     assert strange.remedy == "put 999 into the population table"
+    # 03601 and 36012 as numbers, whose first three digits are not the same.
+    write_table(
+        pa.table({"zip": [3601, 36012], "population": [10, 50_000]}), tmp_path / "zips.parquet"
+    )
+    assert judge(rule, people(zip=["036", "360"] * 10), **given).records == 10
 
 
 def test_areas_by_weights(judge):
@@ -418,6 +441,19 @@ def test_hidden_counts(judge):
     assert judge(rule, people(n=[0, 11, None, 30] * 5), groups=groups).status == "kept"
     missed = judge(rule, people(n=[0, 10, None, 30] * 5), groups=groups)
     assert missed.found == "5 of 20 cells of n: 10 in 'n' is one of 1 to 10"
+    for bound in ("<11", "[1, 10]", ">=11", "[0, 20)"):
+        assert judge(rule, people(n=[bound] * 20), groups=groups).status == "kept", bound
+    for finer in ("<3", "[1, 2)", "[4, 5]"):
+        assert judge(rule, people(n=[finer] * 20), groups=groups).status == "missed", finer
+
+
+def test_a_group_of_columns_that_nobody_has_is_refused(judge):
+    with pytest.raises(BadInput, match=r"the group 'counts' names 'patient'.*'patients'"):
+        judge(
+            {"rule": "hidden", "high": 10},
+            people(patients=[5] * 20),
+            groups={"counts": ["patient"]},
+        )
 
 
 def test_sums_that_few_dominate(judge):
@@ -476,6 +512,13 @@ def test_an_attack(judge, tmp_path):
     file.write_text("{}")
     with pytest.raises(BadInput, match="holds no attacks"):
         judge(rule, attacks=str(file))
+    file.write_text('{"name": "linkability", "excess": null, "interval": [0, null]}')
+    with pytest.raises(BadInput, match="is not what `discreet attack --json` prints"):
+        judge(rule, attacks=str(file))
+    # Nobody was attacked, so that nobody was found.
+    none = {"name": "linkability", "excess": 0.0, "interval": [0.0, 1.0], "attack": {"of": 0}}
+    file.write_text(json.dumps(none))
+    assert judge(rule | {"figure": "excess"}, attacks=str(file)).status == "open"
 
 
 def test_what_no_program_can_tell(judge):
@@ -491,9 +534,12 @@ def test_what_nobody_has_named_is_open(judge):
         {"rule": "cells", "ways": 1, "least": 2},
         {"rule": "identifying-columns", "most": 3},
         {"rule": "suppressed", "most": 0.5},
+        {"rule": "l", "least": 2, "columns": ["ill"]},
+        {"rule": "dominance", "largest": 2, "most": 0.9, "columns": ["age"]},
     ]
     for rule in rules:
         assert judge(rule, roles=bare).status == "open", rule
+    assert judge({"rule": "households", "least": 5}, roles={}).status == "open"
     roles = {"rule": "roles", "not_released": ["identifiers"]}
     assert judge(roles, roles={}).status == "open"
     # Somebody has said that all of it is.

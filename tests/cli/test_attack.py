@@ -107,3 +107,11 @@ def test_an_engines_release_is_attacked(folder):
 def test_what_cannot_be_attacked_is_refused(folder, words, said):
     with pytest.raises((BadInput, OSError), match=said):
         attack(*words)
+
+
+def test_a_file_without_its_internal_folder_is_read_in_the_order_of_the_original(folder):
+    known = ("--known", "age,town")
+    assert json.loads(attack("release", *known, "--json"))["notes"] == []
+    (folder / "release/public/table.csv").rename(folder / "alone.csv")
+    [note] = json.loads(attack("alone.csv", *known, "--json"))["notes"]
+    assert note.startswith("without its internal folder, the release is taken to have the")

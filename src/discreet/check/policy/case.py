@@ -16,7 +16,7 @@ from discreet.check.findings import Finding
 from discreet.check.shown import Shown
 from discreet.check.verdicts import Status
 from discreet.engines import Frame
-from discreet.errors import BadInput
+from discreet.errors import BadInput, nearest
 from discreet.recipe.policies import Against, OfColumns, Policy
 from discreet.recipe.recipe import Recipe
 from discreet.table import float_values, read_table
@@ -59,6 +59,16 @@ class Case:
         original: Frame | None = None,
     ) -> Case:
         """Prepare a release: any of its columns may be counted."""
+        known = {*shown.column_names, *recipe.roles.named()}
+        known |= set() if original is None else set(original.schema.names)
+        for group, columns in against.groups.items():
+            # A misspelt column would be one that is not released, and so keeps every rule.
+            for name in columns:
+                if name not in known:
+                    raise BadInput(
+                        f"the group '{group}' names '{name}', which is no column of the release; "
+                        f"{nearest(name, shown.column_names)}"
+                    )
         own = replace(shown, promised=tuple(shown.column_names), known={}, uniques={}, beside={})
         return cls(own, recipe, policy, against, findings, evidence, original)
 
@@ -134,6 +144,8 @@ class Case:
         try:
             with open(path, encoding="utf-8") as file:
                 found = list(_attacks(json.load(file)))
+            if not all(map(_is_attack, found)):
+                raise ValueError
         except OSError as error:
             raise BadInput(f"{path} cannot be read: {error.strerror}") from None
         except ValueError:
@@ -158,6 +170,13 @@ def _attacks(content: Any) -> Any:
     elif isinstance(content, dict | list):
         for one in content.values() if isinstance(content, dict) else content:
             yield from _attacks(one)
+
+
+def _is_attack(one: dict[str, Any]) -> bool:
+    interval = one.get("interval")
+    figures = [one["excess"], *(interval if isinstance(interval, list) else ())]
+    numbers = all(isinstance(figure, int | float) for figure in figures)
+    return isinstance(one["name"], str) and len(figures) == 3 and numbers
 
 
 def percent(share: float) -> str:

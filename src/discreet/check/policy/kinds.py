@@ -11,7 +11,7 @@ import pyarrow as pa
 from discreet.check.policy.case import Case, Found, listed
 from discreet.check.policy.periods import fineness, of_numbers
 from discreet.check.policy.sizes import no_keys
-from discreet.check.policy.vocabulary import DATED, EVENTS, FORMS, OPAQUE, WORDS
+from discreet.check.policy.vocabulary import DATED, EVENTS, FLAGS, FORMS, OPAQUE, WORDS
 from discreet.recipe.policies import ColumnsRule, IdentifyingRule, Kind, RolesRule
 from discreet.table import words
 from discreet.table.identifiers import Marks, looks_like, why_identifier
@@ -141,6 +141,12 @@ def _of_kind(case: Case, kind: Kind) -> Iterator[tuple[str, str, bool]]:
             yield name, f"is called {listed(sorted(hit))}", True
         elif forms and marks is not None and (form := looks_like(marks.texts, forms)):
             yield name, f"looks like {form[0]}", True
+        elif hit and marks is not None and marks.text and not FLAGS.issuperset(_lower(marks)):
+            yield name, f"is called {listed(sorted(hit))}, and has few values", False
+
+
+def _lower(marks: Marks) -> set[str]:
+    return {text.strip().lower() for text in marks.texts}
 
 
 def _codes(case: Case) -> Iterator[tuple[str, str, bool]]:

@@ -12,6 +12,8 @@ import pyarrow as pa
 from discreet.check.findings import counted
 from discreet.check.policy.case import Case, Found, listed, naming, percent
 from discreet.check.policy.counting import as_text, without_stars
+from discreet.check.policy.periods import ends
+from discreet.check.policy.sizes import no_keys
 from discreet.recipe.policies import DominanceRule, HiddenRule, OfColumns, RoundingRule
 from discreet.recipe.recipe import Step
 from discreet.table import float_values, kind_of
@@ -30,7 +32,8 @@ def rounding(rule: RoundingRule, case: Case) -> Found:
 
     said = "is not rounded as the rule asks"
     remedy = "round it: a step round-counts"
-    return _numbers(rule, case, wrong, said, remedy, rule.hidden_as)
+    below = (1, rule.hidden_below or 0)
+    return _numbers(rule, case, wrong, said, remedy, below, rule.hidden_as)
 
 
 def is_rounded(number: float, rule: RoundingRule) -> bool:
@@ -61,7 +64,7 @@ def hidden(rule: HiddenRule, case: Case) -> Found:
 
     said = f"is one of {rule.low} to {rule.high}"
     remedy = "hide it, and one more cell of its row and column so that totals do not give it away"
-    return _numbers(rule, case, wrong, said, remedy, None)
+    return _numbers(rule, case, wrong, said, remedy, (rule.low, rule.high + 1))
 
 
 def _numbers(
@@ -70,9 +73,10 @@ def _numbers(
     wrong: Callable[[float], bool],
     said: str,
     remedy: str,
-    hidden_as: str | None,
+    hidden: tuple[float, float],
+    hidden_as: str | None = None,
 ) -> Found:
-    """Judge each number of the columns of counts."""
+    """Judge each number of the columns of counts; of those hidden, also bounds that tell more."""
     columns = case.columns(rule, "counts")
     if columns is None:
         columns = _rounded(case, rule.group or "counts")
@@ -91,7 +95,9 @@ def _numbers(
                 continue
             number = _number(text)
             if number is None and re.fullmatch(r"[<>≤≥]\s*=?\s*[\d.,]+|\[.*[\])]", text.strip()):
-                continue  # A bound or an interval shows no number.
+                span = ends(text)
+                if span is None or not hidden[0] <= span[1] < hidden[1] - 1:
+                    continue  # A bound or an interval shows no number.
             if number is None or wrong(number):
                 bad += [name] if name not in bad else []
                 cells += count
@@ -142,6 +148,8 @@ def dominance(rule: DominanceRule, case: Case) -> Found:
     if not columns:
         needs = naming(rule.group or "amounts")
         return Found("open", "nobody has said which columns are meant", None, needs)
+    if not keys and not case.recipe.roles.quasi:
+        return no_keys(case)
     found = [(name, *_dominated(rule, case, keys, name)) for name in columns]
     bad = [one for one in found if one[1]]
     over = f"over {listed(keys)}" if keys else "over all records"

@@ -91,6 +91,10 @@ def attack(rule: AttackRule, case: Case) -> Found:
         names = dict.fromkeys(one["name"] for one in case.attacks)
         needs = f"measure it, too; the file has none of this name; {nearest(rule.attack, names)}"
         return Found("open", f"{rule.attack} was not measured", None, needs)
+    known = [one for one in known if _attempts(one) != 0]
+    if not known:
+        needs = "name other columns with --known, or see that the release tells nothing"
+        return Found("open", f"{rule.attack} had nothing to try", None, needs)
     # Of one on several columns, the worst counts.
     one = max(known, key=lambda one: _figure(rule, one))
     excess, upper, figure = float(one["excess"]), float(one["interval"][1]), _figure(rule, one)
@@ -99,8 +103,8 @@ def attack(rule: AttackRule, case: Case) -> Found:
         f"{rule.attack} succeeds {percent(excess)} more often than the {baseline}, "
         f"with 95 % certainty up to {percent(upper)}; at most {percent(rule.most)}"
     )
-    of = (one.get("attack") or {}).get("of") if isinstance(one.get("attack"), dict) else None
-    found += f", in {of:,} attempts" if isinstance(of, int) else ""
+    of = _attempts(one)
+    found += "" if of is None else f", in {of:,} attempts"
     if figure <= rule.most:
         return Found("kept", found)
     if excess <= rule.most:
@@ -110,6 +114,12 @@ def attack(rule: AttackRule, case: Case) -> Found:
 
 def _figure(rule: AttackRule, one: Mapping[str, Any]) -> float:
     return float(one["excess"] if rule.figure == "excess" else one["interval"][1])
+
+
+def _attempts(one: Mapping[str, Any]) -> int | None:
+    rate = one.get("attack")
+    of = rate.get("of") if isinstance(rate, dict) else None
+    return of if isinstance(of, int) else None
 
 
 def _plain(name: str) -> str:

@@ -28,7 +28,8 @@ _FORMS = [
 _DAY = r"\d{4}-\d\d-\d\d"
 _TEXTS = {
     "year": re.compile(
-        r"\d{4}s?|[\[<>]=?\s*\d{4}.*|\d{4}\s*(?:-|–|to|,)\s*\d{4}.*|\d{4}\s*\+|\d{4}-(?:1[3-9]|[2-9]\d)"
+        r"\d{4}s?|[\[<>]=?\s*\d{4}[\])]?|\[?\d{4}(?:\s*[-–,]\s*|\s+to\s+)(?:1[89]|2[01])\d\d[\])]?"
+        r"|\d{4}\s*\+|\d{4}-(?:1[3-9]|[2-9]\d)"
     ),
     "quarter": re.compile(r"(?i)\d{4}[- ]?Q[1-4]|Q[1-4][- /]?\d{4}"),
     "month": re.compile(
@@ -67,7 +68,11 @@ def fineness(label: str) -> str | None:
     label = label.strip()
     days = re.findall(_DAY, label)
     if len(days) == 2:
-        return _of_span((date.fromisoformat(days[1]) - date.fromisoformat(days[0])).days)
+        try:
+            first, last = map(date.fromisoformat, days)
+        except ValueError:
+            return None
+        return _of_span((last - first).days)
     if any(pattern.fullmatch(label) for pattern in words.DATES):
         return "day"
     return next((name for name, form in _TEXTS.items() if form.fullmatch(label)), None)

@@ -94,6 +94,8 @@ def l_diversity(rule: LRule, case: Case) -> Found:
     if not columns:
         needs = "say which columns nobody should learn: the role confidential in a recipe"
         return Found("open", "no confidential column is named", None, needs)
+    if not keys and not case.recipe.roles.quasi:
+        return no_keys(case)
     poorest, bad, where = math.inf, 0, columns[0]
     for name in columns:
         least, records = _fewest(case, keys, name, rule.least)
@@ -352,6 +354,8 @@ def households(rule: HouseholdsRule, case: Case) -> Found:
     home = roles.household
     named = case.columns(rule, "household")
     columns = named or [name for name in roles.household_level if name in case.names]
+    if case.unknown:
+        return Found("open", "no column has a role", None, "say which has the role household")
     if home is None:
         return Found("kept", "the recipe names no column of households")
     if home not in case.names:

@@ -23,8 +23,11 @@ from discreet.table import kind_of
 
 def dates(rule: DatesRule, case: Case) -> Found:
     """Find columns of dates that are finer than they may be."""
-    columns = case.columns(rule, "dates")
-    columns = [n for n in case.names if is_date(case, n)] if columns is None else columns
+    named = case.columns(rule, "dates")
+    columns = [n for n in case.names if is_date(case, n)] if named is None else named
+    if not columns and named is None and (hidden := opaque(case)):
+        needs = f"say what {hidden} hold: rename them, or --group dates=COLUMN"
+        return Found("open", "no column is called a date, or looks like one", None, needs)
     if not columns:
         return Found("kept", "no column of dates is released")
     too_fine, unclear, worst = {}, [], "year"
@@ -104,7 +107,8 @@ def ages(rule: AgesRule, case: Case) -> Found:
             continue
         labels, many = found
         checked.append(f"'{name}' has {counted(len(labels), 'such value')}")
-        if len(labels) > 1:
+        # One value is of all from that age on, unless it names a greater age.
+        if len(labels) > 1 or (labels and _lowest(labels[0]) > rule.together_from):
             bad.append(f"'{name}' tells {listed(labels, 4)} apart")
             records = max(records, many)
     for name in births:
@@ -151,6 +155,12 @@ def _oldest(case: Case, name: str, age: int) -> tuple[list[str], int] | None:
     return labels, records
 
 
+def _lowest(label: str) -> float:
+    span = ends(label)
+    assert span is not None
+    return span[0]
+
+
 def _born(case: Case, name: str, age: int) -> tuple[str, int] | None:
     """Say what is wrong with years of birth, and of how many records; None where nothing is."""
     day = case.against.last_day
@@ -167,7 +177,11 @@ def _born(case: Case, name: str, age: int) -> tuple[str, int] | None:
         if day.year - int(year[0]) >= age:
             old.add(text)
             records += count
-    return (f"'{name}' tells {listed(sorted(old), 4)} apart", records) if len(old) > 1 else None
+    # One year is of all who were born until then, unless it is an earlier one.
+    early = any(re.fullmatch(r"\d{4}", one) and day.year - int(one) > age for one in old)
+    if len(old) > 1 or early:
+        return f"'{name}' tells {listed(sorted(old), 4)} apart", records
+    return None
 
 
 # Areas
@@ -255,8 +269,12 @@ def _inhabitants(
         column = name if name in table.column_names else table.column_names[0]
         if column == name or table.num_columns == 1:
             people: dict[Any, float] = {}
-            for text, number in zip(as_text(table[column]).to_pylist(), numbers, strict=True):
-                code = _code(text, rule)
+            texts = as_text(table[column]).to_pylist()
+            # Codes that were read as numbers have lost their leading zeros.
+            width = max((len(text) for text in texts if text and text.isdigit()), default=0)
+            for text, number in zip(texts, numbers, strict=True):
+                full = text.zfill(width) if rule.digits and text and text.isdigit() else text
+                code = _code(full, rule)
                 code = code[: rule.digits] if code and rule.digits else code
                 people[code] = people.get(code, 0) + int(number)
             return [people.get(code, -1) for code in codes], " by the population table"

@@ -27,6 +27,8 @@ BIRTHS = _words(
 # Columns that are called so hold dates; those of an event may hold when it was.
 DATED = _words("date dates datum fecha birthday birthdate dob geburtsdatum timestamp")
 EVENTS = BIRTHS | _words("day admission admitted discharge discharged death died")
+# What a cell says where it tells only whether there is one.
+FLAGS = _words("0 1 y n yes no true false j ja nein nee s si oui non none *")
 
 WORDS: dict[Kind, frozenset[str]] = {
     "names": words.NAMES,
