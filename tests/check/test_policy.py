@@ -467,8 +467,8 @@ def test_an_attack(judge, tmp_path):
     kept = judge(rule, **measured())
     assert kept.status == "kept"
     assert kept.found == (
-        "linkability succeeds 6 % more often than the holdout, with 95 % certainty up to 10 %; at most "
-        "10 %, in 500 attempts"
+        "linkability gains 6 percentage points over the holdout in 500 attempts, with 95 % certainty "
+        "at most 10; the rule allows 10"
     )
     assert judge(rule, **measured(upper=0.11)).status == "missed"
     assert judge(rule | {"figure": "excess"}, **measured(upper=0.11)).status == "kept"

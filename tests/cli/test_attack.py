@@ -107,3 +107,15 @@ def test_an_engines_release_is_attacked(folder):
 def test_what_cannot_be_attacked_is_refused(folder, words, said):
     with pytest.raises((BadInput, OSError), match=said):
         attack(*words)
+
+
+def test_attacks_on_another_release_leave_a_policy_open(folder):
+    rule = "rule = 'attack'\nattack = 'linkability'\nmost = 1\nsays = 'No more than that.'\nsource = '1'"
+    head = "title = 'House'\nsource = 'Handbook'\ndate = 2024-05-01\n"
+    (folder / "house.toml").write_text(f"{head}[[rules]]\n{rule}\n")
+    run("protect", "people.csv", "--recipe", "r.toml", "--out", "another")
+    (folder / "attacks.json").write_text(run("attack", "people.csv", "release", "--json"))
+    given = ["--policy", "house.toml", "--attacks", "attacks.json"]
+    assert "Against House: 1 kept" in run("check", "release", *given)
+    text = " ".join(run("check", "another", *given).split())
+    assert "linkability was measured on another release; measure it on this one" in text

@@ -38,11 +38,14 @@ class Attacked:
         Attacks that could not be tried, and why.
     notes : list of str
         What else is to be known to read the figures.
+    release : str
+        The number of the release, as its log has it; empty of a file alone.
     """
 
     attacks: list[Attack] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    release: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, for JSON."""
@@ -50,6 +53,7 @@ class Attacked:
             "attacks": [one.to_dict() for one in self.attacks],
             "left_out": dict(self.left_out),
             "notes": list(self.notes),
+            "release": self.release,
         }
 
 
@@ -131,19 +135,19 @@ def attack(
         "queries": queries,
         "random_state": random_state,
     }
-    return _tried(before, after, asked, secrets, given, notes, tell)
+    found = Attacked(notes=notes, release=one.release)
+    return _tried(found, before, after, asked, secrets, given, tell)
 
 
 def _tried(
+    found: Attacked,
     before: pa.Table,
     after: pa.Table,
     known: Sequence[str],
     secrets: Sequence[str],
     given: Mapping[str, Any],
-    notes: list[str],
     tell: Tell,
 ) -> Attacked:
-    found = Attacked(notes=notes)
     # Secrets are released, too, and isolate as well as keys do.
     everything = list(dict.fromkeys([*known, *secrets]))
     tell("singling out")

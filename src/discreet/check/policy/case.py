@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -133,14 +133,20 @@ class Case:
             return None
         try:
             with open(path, encoding="utf-8") as file:
-                found = list(_attacks(json.load(file)))
+                content = json.load(file)
         except OSError as error:
             raise BadInput(f"{path} cannot be read: {error.strerror}") from None
         except ValueError:
             raise BadInput(f"{path} is not what `discreet attack --json` prints") from None
+        found = list(_attacks(content))
         if not found:
             raise BadInput(f"{path} holds no attacks; write it with `discreet attack --json`")
         return found
+
+    def of_another(self, attack: Mapping[str, Any]) -> bool:
+        """Tell whether an attack was on another release than this one, where both are known."""
+        number = None if self.evidence is None else self.evidence.log.get("release")
+        return bool(number and attack.get("release")) and attack["release"] != number
 
 
 def _look(names: tuple[str, ...], piece: pa.Table, rows: np.ndarray) -> dict[str, Marks]:
@@ -151,13 +157,16 @@ def _joined(one: dict[str, Marks], other: dict[str, Marks]) -> dict[str, Marks]:
     return {name: marks.joined(other[name]) for name, marks in one.items()}
 
 
-def _attacks(content: Any) -> Any:
-    """Find what looks like an attack, wherever it is."""
-    if isinstance(content, dict) and {"name", "excess"} <= content.keys():
-        yield content
-    elif isinstance(content, dict | list):
+def _attacks(content: Any, release: Any = None) -> Iterator[dict[str, Any]]:
+    """Find what looks like an attack, wherever it is, and which release it was on."""
+    if isinstance(content, dict):
+        release = content.get("release", release)
+        if {"name", "excess"} <= content.keys():
+            yield {**content, "release": release}
+            return
+    if isinstance(content, dict | list):
         for one in content.values() if isinstance(content, dict) else content:
-            yield from _attacks(one)
+            yield from _attacks(one, release)
 
 
 def percent(share: float) -> str:

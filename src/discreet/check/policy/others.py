@@ -9,7 +9,7 @@ from typing import Any
 from discreet.check.findings import NEEDS_INTERNAL, NEEDS_ORIGINAL, counted
 from discreet.check.leaks import NOTHING
 from discreet.check.order import ORDERED
-from discreet.check.policy.case import Case, Found, percent
+from discreet.check.policy.case import Case, Found
 from discreet.errors import nearest
 from discreet.recipe.policies import (
     AttackRule,
@@ -91,16 +91,19 @@ def attack(rule: AttackRule, case: Case) -> Found:
         names = dict.fromkeys(one["name"] for one in case.attacks)
         needs = f"measure it, too; the file has none of this name; {nearest(rule.attack, names)}"
         return Found("open", f"{rule.attack} was not measured", None, needs)
+    if any(case.of_another(one) for one in known):
+        needs = "measure it on this one with `discreet attack ... --json`"
+        return Found("open", f"{rule.attack} was measured on another release", None, needs)
     # Of one on several columns, the worst counts.
     one = max(known, key=lambda one: _figure(rule, one))
     excess, upper, figure = float(one["excess"]), float(one["interval"][1]), _figure(rule, one)
-    baseline = str(one.get("against") or "guess")
-    found = (
-        f"{rule.attack} succeeds {percent(excess)} more often than the {baseline}, "
-        f"with 95 % certainty up to {percent(upper)}; at most {percent(rule.most)}"
-    )
+    baseline = "the holdout" if one.get("against") == "holdout" else "a guess"
     of = (one.get("attack") or {}).get("of") if isinstance(one.get("attack"), dict) else None
-    found += f", in {of:,} attempts" if isinstance(of, int) else ""
+    attempts = f" in {of:,} attempts" if isinstance(of, int) else ""
+    found = (
+        f"{rule.attack} gains {_points(excess)} percentage points over {baseline}{attempts}, with "
+        f"95 % certainty at most {_points(upper)}; the rule allows {_points(rule.most)}"
+    )
     if figure <= rule.most:
         return Found("kept", found)
     if excess <= rule.most:
@@ -110,6 +113,10 @@ def attack(rule: AttackRule, case: Case) -> Found:
 
 def _figure(rule: AttackRule, one: Mapping[str, Any]) -> float:
     return float(one["excess"] if rule.figure == "excess" else one["interval"][1])
+
+
+def _points(share: float) -> str:
+    return f"{round(100 * share, 2) + 0.0:g}"
 
 
 def _plain(name: str) -> str:
