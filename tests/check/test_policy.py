@@ -538,3 +538,23 @@ def test_units_are_counted_once_in_each_table(checked, tmp_path):
     [found] = checked(file, {"roles": roles}, policy=tmp_path / "house.toml").policy.verdicts
     assert found.status == "missed"
     assert "the smallest, of age, has 5 units" in found.found
+
+
+def test_a_misspelt_column_keeps_no_rule(judge):
+    for columns in (["agee"], ["age", "sexx"]):
+        found = judge({"rule": "k", "least": 5, "columns": columns})
+        assert found.status == "open"
+        assert found.found == f"no column is called '{columns[-1]}'"
+    assert judge({"rule": "k", "least": 50, "columns": ["age", "sexx"]}).status == "missed"
+    # One that is not released is known, and shows nothing.
+    roles = {**ROLES, "identifiers": ["town"]}
+    dropped = {"rule": "areas", "least": 10, "columns": ["town"]}
+    assert judge(dropped, roles=roles).status == "kept"
+
+
+def test_a_group_of_columns_that_are_not_there_is_refused(judge):
+    rule = {"rule": "hidden", "low": 1, "high": 5, "group": "counts"}
+    with pytest.raises(
+        BadInput, match="the group 'counts' names 'agee', which the release does not"
+    ):
+        judge(rule, groups={"counts": ["agee"]})

@@ -16,7 +16,7 @@ from discreet.check.findings import Finding
 from discreet.check.shown import Shown
 from discreet.check.verdicts import Status
 from discreet.engines import Frame
-from discreet.errors import BadInput
+from discreet.errors import BadInput, nearest
 from discreet.recipe.policies import Against, OfColumns, Policy
 from discreet.recipe.recipe import Recipe
 from discreet.table import float_values, read_table
@@ -60,7 +60,14 @@ class Case:
     ) -> Case:
         """Prepare a release: any of its columns may be counted."""
         own = replace(shown, promised=tuple(shown.column_names), known={}, uniques={}, beside={})
-        return cls(own, recipe, policy, against, findings, evidence, original)
+        case = cls(own, recipe, policy, against, findings, evidence, original)
+        for group, columns in against.groups.items():
+            if strange := case.strange(columns):
+                raise BadInput(
+                    f"the group '{group}' names '{strange[0]}', which the release does not have; "
+                    f"{nearest(strange[0], case.names)}"
+                )
+        return case
 
     @property
     def names(self) -> list[str]:
@@ -82,6 +89,13 @@ class Case:
         """Whether nobody has said what any column is."""
         roles = self.recipe.roles
         return not roles.named() and roles.rest is None
+
+    def strange(self, columns: Sequence[str]) -> list[str]:
+        """Return those of some columns that neither the release nor its original has."""
+        known = {*self.names, *self.recipe.roles.named()}
+        known |= set() if self.evidence is None else set(self.evidence.log.get("dropped", ()))
+        known |= set() if self.original is None else set(self.original.schema.names)
+        return [name for name in columns if name not in known]
 
     def group(self, name: str) -> list[str] | None:
         """Return the released columns of a group; None where nobody has named them."""
