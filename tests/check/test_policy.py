@@ -476,6 +476,10 @@ def test_an_attack(judge, tmp_path):
     file.write_text("{}")
     with pytest.raises(BadInput, match="holds no attacks"):
         judge(rule, attacks=str(file))
+    for interval in ({}, {"interval": None}, {"interval": [0.1]}):
+        file.write_text(json.dumps({"name": "linkability", "excess": 0.06, **interval}))
+        with pytest.raises(BadInput, match="an attack without figures"):
+            judge(rule, attacks=str(file))
 
 
 def test_what_no_program_can_tell(judge):

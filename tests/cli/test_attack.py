@@ -119,3 +119,8 @@ def test_attacks_on_another_release_leave_a_policy_open(folder):
     assert "Against House: 1 kept" in run("check", "release", *given)
     text = " ".join(run("check", "another", *given).split())
     assert "linkability was measured on another release; measure it on this one" in text
+
+
+def test_the_original_is_no_holdout(folder):
+    with pytest.raises(BadInput, match="the holdout is the original"):
+        attack("release", "--holdout", "people.csv")

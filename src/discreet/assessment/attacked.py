@@ -123,7 +123,7 @@ def attack(
         names = _shared(one)
         before, after = one.beside(names)
         notes = _notes(one, before)
-    held = None if holdout is None else _held(holdout, names, one, dialect)
+    held = None if holdout is None else _held(holdout, names, one, before, dialect)
     roles = one.recipe.roles
     secrets = _secrets(one, names, secret)
     keys = [] if roles is None else [name for name in roles.quasi if name in names]
@@ -260,7 +260,9 @@ def _drawn(one: Opened) -> list[str]:
     return moved
 
 
-def _held(holdout: Any, names: Sequence[str], one: Opened, dialect: Dialect | None) -> pa.Table:
+def _held(
+    holdout: Any, names: Sequence[str], one: Opened, before: pa.Table, dialect: Dialect | None
+) -> pa.Table:
     """Read the holdout as the original was read."""
     how = {key: value for key, value in (dialect or {}).items() if value is not None}
     with open_engine("memory") as working:
@@ -273,6 +275,8 @@ def _held(holdout: Any, names: Sequence[str], one: Opened, dialect: Dialect | No
     if missing := [name for name in names if name not in table.column_names]:
         called = holdout if isinstance(holdout, str | Path) else "the holdout"
         raise BadInput(f"{called} has no column '{missing[0]}', which original and release have")
+    if table.select(before.column_names).equals(before):
+        raise BadInput("the holdout is the original; give people who are not in the release")
     return table
 
 

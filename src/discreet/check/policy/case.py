@@ -155,6 +155,8 @@ class Case:
         found = list(_attacks(content))
         if not found:
             raise BadInput(f"{path} holds no attacks; write it with `discreet attack --json`")
+        if not all(_measured(one) for one in found):
+            raise BadInput(f"{path} has an attack without figures; write it anew")
         return found
 
     def of_another(self, attack: Mapping[str, Any]) -> bool:
@@ -181,6 +183,16 @@ def _attacks(content: Any, release: Any = None) -> Iterator[dict[str, Any]]:
     if isinstance(content, dict | list):
         for one in content.values() if isinstance(content, dict) else content:
             yield from _attacks(one, release)
+
+
+def _measured(attack: Mapping[str, Any]) -> bool:
+    """Tell whether an attack has its estimate and both ends of its interval."""
+    ends = attack.get("interval")
+    return (
+        isinstance(ends, list)
+        and len(ends) == 2
+        and all(isinstance(figure, int | float) for figure in (attack["excess"], *ends))
+    )
 
 
 def percent(share: float) -> str:
