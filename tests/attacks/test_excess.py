@@ -77,3 +77,16 @@ def test_intervals_cover_the_truth(n):
         low, high = paired(outcomes.astype(float), expected)
         covered += low <= 0.2 - 0.35 / 2 <= high
     assert 0.93 <= covered / 2000 <= 0.97
+
+
+@pytest.mark.parametrize("n", [6, 20, 100])
+def test_intervals_of_few_targets_cover_the_truth(n):
+    """As in singling out by one column: a guess isolates some, and the attack nearly all of these."""
+    draw = np.random.default_rng(n)
+    covered = 0
+    for _ in range(2000):
+        expected = np.where(draw.random(n) < 0.3, 0.37, 0.0)
+        outcomes = draw.random(n) < np.where(expected > 0, 0.9, 0.02)
+        low, high = paired(outcomes.astype(float), expected)
+        covered += low <= 0.3 * 0.9 + 0.7 * 0.02 - 0.3 * 0.37 <= high
+    assert 0.93 <= covered / 2000 <= 0.97

@@ -6,6 +6,7 @@ import pytest
 
 from discreet import check_release, protect, write_table
 from discreet.engines import duckdb
+from tests.check.held import judging
 from tests.check.tampered import RECIPE, Place, people, signing_key
 
 
@@ -21,6 +22,12 @@ def checked(monkeypatch):
         return reports[0]
 
     return check
+
+
+@pytest.fixture
+def judge(checked, tmp_path):
+    """Hold a table against one rule of a policy, on every engine."""
+    return judging(checked, tmp_path)
 
 
 @pytest.fixture(scope="session")

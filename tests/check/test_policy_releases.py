@@ -9,7 +9,7 @@ import tomli_w
 from discreet import check_release, protect
 from discreet.errors import BadInput
 from discreet.recipe.policies import Policy, shipped
-from tests.check.test_policy import DAY, K2, ROLES, people
+from tests.check.held import DAY, K2, ROLES, people
 
 STEP = {
     "method": "generalize",

@@ -115,3 +115,20 @@ def test_a_file_without_its_internal_folder_is_read_in_the_order_of_the_original
     (folder / "release/public/table.csv").rename(folder / "alone.csv")
     [note] = json.loads(attack("alone.csv", *known, "--json"))["notes"]
     assert note.startswith("without its internal folder, the release is taken to have the")
+
+
+def test_attacks_on_another_release_leave_a_policy_open(folder):
+    rule = "rule = 'attack'\nattack = 'linkability'\nmost = 1\nsays = 'No more than that.'\nsource = '1'"
+    head = "title = 'House'\nsource = 'Handbook'\ndate = 2024-05-01\n"
+    (folder / "house.toml").write_text(f"{head}[[rules]]\n{rule}\n")
+    run("protect", "people.csv", "--recipe", "r.toml", "--out", "another")
+    (folder / "attacks.json").write_text(run("attack", "people.csv", "release", "--json"))
+    given = ["--policy", "house.toml", "--attacks", "attacks.json"]
+    assert "Against House: 1 kept" in run("check", "release", *given)
+    text = " ".join(run("check", "another", *given).split())
+    assert "linkability was measured on another release; measure it on this one" in text
+
+
+def test_the_original_is_no_holdout(folder):
+    with pytest.raises(BadInput, match="the holdout is the original"):
+        attack("release", "--holdout", "people.csv")

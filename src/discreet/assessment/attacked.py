@@ -38,11 +38,14 @@ class Attacked:
         Attacks that could not be tried, and why.
     notes : list of str
         What else is to be known to read the figures.
+    release : str
+        The number of the release, as its log has it; empty of a file alone.
     """
 
     attacks: list[Attack] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    release: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, for JSON."""
@@ -50,6 +53,7 @@ class Attacked:
             "attacks": [one.to_dict() for one in self.attacks],
             "left_out": dict(self.left_out),
             "notes": list(self.notes),
+            "release": self.release,
         }
 
 
@@ -119,7 +123,7 @@ def attack(
         names = _shared(one)
         before, after = one.beside(names)
         notes = _notes(one, before, paired=how["roles"] is None)
-    held = None if holdout is None else _held(holdout, names, one, dialect)
+    held = None if holdout is None else _held(holdout, names, one, before, dialect)
     roles = one.recipe.roles
     secrets = _secrets(one, names, secret)
     keys = [] if roles is None else [name for name in roles.quasi if name in names]
@@ -131,19 +135,19 @@ def attack(
         "queries": queries,
         "random_state": random_state,
     }
-    return _tried(before, after, asked, secrets, given, notes, tell)
+    found = Attacked(notes=notes, release=one.release)
+    return _tried(found, before, after, asked, secrets, given, tell)
 
 
 def _tried(
+    found: Attacked,
     before: pa.Table,
     after: pa.Table,
     known: Sequence[str],
     secrets: Sequence[str],
     given: Mapping[str, Any],
-    notes: list[str],
     tell: Tell,
 ) -> Attacked:
-    found = Attacked(notes=notes)
     # Secrets are released, too, and isolate as well as keys do.
     everything = list(dict.fromkeys([*known, *secrets]))
     tell("singling out")
@@ -256,7 +260,9 @@ def _drawn(one: Opened) -> list[str]:
     return moved
 
 
-def _held(holdout: Any, names: Sequence[str], one: Opened, dialect: Dialect | None) -> pa.Table:
+def _held(
+    holdout: Any, names: Sequence[str], one: Opened, before: pa.Table, dialect: Dialect | None
+) -> pa.Table:
     """Read the holdout as the original was read."""
     how = {key: value for key, value in (dialect or {}).items() if value is not None}
     with open_engine("memory") as working:
@@ -269,6 +275,8 @@ def _held(holdout: Any, names: Sequence[str], one: Opened, dialect: Dialect | No
     if missing := [name for name in names if name not in table.column_names]:
         called = holdout if isinstance(holdout, str | Path) else "the holdout"
         raise BadInput(f"{called} has no column '{missing[0]}', which original and release have")
+    if table.select(before.column_names).equals(before):
+        raise BadInput("the holdout is the original; give people who are not in the release")
     return table
 
 

@@ -179,7 +179,8 @@ def difference(one: Rate, other: Rate) -> Interval:
     >>> [round(end, 4) for end in difference(Rate(56, 70), Rate(48, 80))]
     [0.0524, 0.3339]
     """
-    return _hybrid(one, other, other_weight=1.0, together=0.0)
+    floor, ceiling = other.interval
+    return _hybrid(one, other.value, (other.value - floor, ceiling - other.value), together=0.0)
 
 
 def paired(attacked: np.ndarray, expected: np.ndarray) -> Interval:
@@ -191,23 +192,20 @@ def paired(attacked: np.ndarray, expected: np.ndarray) -> Interval:
     one, other = _rate(attacked), _rate(expected)
     if not one.of:
         return 0.0, 1.0
-    full = math.sqrt(max(other.value * (1 - other.value), 0.0))
-    spread, own = float(np.std(expected)) if one.of else 0.0, float(np.std(attacked))
-    if spread < 1e-12 or full == 0:
-        low, high = one.interval
-        return low - other.value, high - other.value
+    spread, own = float(np.std(expected)), float(np.std(attacked))
     together = 0.0
-    if own > 0:
+    if own > 0 and spread > 0:
         together = float(np.mean((attacked - one.value) * (expected - other.value)))
         together = min(1.0, max(-1.0, together / (own * spread)))
-    return _hybrid(one, other, min(1.0, spread / full), together)
+    # Not Wilson's, which is of 0/1: with few targets it is lopsided, and would cancel too much.
+    side = Z * spread / math.sqrt(one.of)
+    return _hybrid(one, other.value, (side, side), together)
 
 
-def _hybrid(one: Rate, other: Rate, other_weight: float, together: float) -> Interval:
-    p, q = one.value, other.value
-    (low, high), (floor, ceiling) = one.interval, other.interval
+def _hybrid(one: Rate, q: float, sides: Interval, together: float) -> Interval:
+    """Put two intervals together, the second given by how far it goes below and above its rate."""
+    p, (low, high), (below, above) = one.value, one.interval, sides
     down, up = p - low, high - p
-    below, above = (q - floor) * other_weight, (ceiling - q) * other_weight
     return (
         p - q - math.sqrt(max(0.0, down**2 - 2 * together * down * above + above**2)),
         p - q + math.sqrt(max(0.0, up**2 - 2 * together * up * below + below**2)),

@@ -49,16 +49,23 @@ def in_short(title: str, rules: Sequence[Facts]) -> str:
     --------
     >>> in_short("House", [{"met": True}, {"met": True}])
     ' All 2 rules of House are kept.'
+    >>> in_short("House", [{"met": True}])
+    ' The one rule of House is kept.'
+    >>> in_short("House", [{"met": True}, {"met": None, "what": "Old", "remedy": "say when"}])
+    ' Of 2 rules of House, 1 is kept and 1 open: Old (say when).'
     """
     if not rules:
         return ""
     undecided = [one for one in rules if one["met"] is None]
+    if len(rules) == 1 and not undecided:
+        return f" The one rule of {title} is kept."
     if not undecided:
         return f" All {counted(len(rules), 'rule')} of {title} are kept."
     kept = len(rules) - len(undecided)
+    are = "is" if kept == 1 else "are"
     return (
-        f" Of {counted(len(rules), 'rule')} of {title}, {kept} are kept and {len(undecided)} open: "
-        f"{undecided[0]['what']} ({undecided[0]['remedy']})."
+        f" Of {counted(len(rules), 'rule')} of {title}, {kept} {are} kept and "
+        f"{len(undecided)} open: {undecided[0]['what']} ({undecided[0]['remedy']})."
     )
 
 

@@ -84,6 +84,11 @@ def _judged(case: Case, policy: Policy) -> PolicyReport:
 
 def _verdict(rule: Rule, case: Case) -> Verdict:
     found = _JUDGES[rule.rule](rule, case)
+    # What was not looked at because its name is misspelt has kept nothing.
+    if found.status == "kept" and (strange := case.strange(getattr(rule, "columns", None) or ())):
+        needs = "correct the name in the policy, or take it out of the rule"
+        names = " or ".join(f"'{name}'" for name in strange)
+        found = Found("open", f"no column is called {names}", None, needs)
     remedy = rule.remedy if rule.remedy and found.status == "missed" else found.remedy
     return Verdict(
         rule.rule,

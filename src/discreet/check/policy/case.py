@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -59,18 +59,15 @@ class Case:
         original: Frame | None = None,
     ) -> Case:
         """Prepare a release: any of its columns may be counted."""
-        known = {*shown.column_names, *recipe.roles.named()}
-        known |= set() if original is None else set(original.schema.names)
-        for group, columns in against.groups.items():
-            # A misspelt column would be one that is not released, and so keeps every rule.
-            for name in columns:
-                if name not in known:
-                    raise BadInput(
-                        f"the group '{group}' names '{name}', which is no column of the release; "
-                        f"{nearest(name, shown.column_names)}"
-                    )
         own = replace(shown, promised=tuple(shown.column_names), known={}, uniques={}, beside={})
-        return cls(own, recipe, policy, against, findings, evidence, original)
+        case = cls(own, recipe, policy, against, findings, evidence, original)
+        for group, columns in against.groups.items():
+            if strange := case.strange(columns):
+                raise BadInput(
+                    f"the group '{group}' names '{strange[0]}', which the release does not have; "
+                    f"{nearest(strange[0], case.names)}"
+                )
+        return case
 
     @property
     def names(self) -> list[str]:
@@ -92,6 +89,13 @@ class Case:
         """Whether nobody has said what any column is."""
         roles = self.recipe.roles
         return not roles.named() and roles.rest is None
+
+    def strange(self, columns: Sequence[str]) -> list[str]:
+        """Return those of some columns that neither the release nor its original has."""
+        known = {*self.names, *self.recipe.roles.named()}
+        known |= set() if self.evidence is None else set(self.evidence.log.get("dropped", ()))
+        known |= set() if self.original is None else set(self.original.schema.names)
+        return [name for name in columns if name not in known]
 
     def group(self, name: str) -> list[str] | None:
         """Return the released columns of a group; None where nobody has named them."""
@@ -143,16 +147,22 @@ class Case:
             return None
         try:
             with open(path, encoding="utf-8") as file:
-                found = list(_attacks(json.load(file)))
-            if not all(map(_is_attack, found)):
-                raise ValueError
+                content = json.load(file)
         except OSError as error:
             raise BadInput(f"{path} cannot be read: {error.strerror}") from None
         except ValueError:
             raise BadInput(f"{path} is not what `discreet attack --json` prints") from None
+        found = list(_attacks(content))
         if not found:
             raise BadInput(f"{path} holds no attacks; write it with `discreet attack --json`")
+        if not all(_measured(one) for one in found):
+            raise BadInput(f"{path} has an attack without figures; write it anew")
         return found
+
+    def of_another(self, attack: Mapping[str, Any]) -> bool:
+        """Tell whether an attack was on another release than this one, where both are known."""
+        number = None if self.evidence is None else self.evidence.log.get("release")
+        return bool(number and attack.get("release")) and attack["release"] != number
 
 
 def _look(names: tuple[str, ...], piece: pa.Table, rows: np.ndarray) -> dict[str, Marks]:
@@ -163,20 +173,26 @@ def _joined(one: dict[str, Marks], other: dict[str, Marks]) -> dict[str, Marks]:
     return {name: marks.joined(other[name]) for name, marks in one.items()}
 
 
-def _attacks(content: Any) -> Any:
-    """Find what looks like an attack, wherever it is."""
-    if isinstance(content, dict) and {"name", "excess"} <= content.keys():
-        yield content
-    elif isinstance(content, dict | list):
+def _attacks(content: Any, release: Any = None) -> Iterator[dict[str, Any]]:
+    """Find what looks like an attack, wherever it is, and which release it was on."""
+    if isinstance(content, dict):
+        release = content.get("release", release)
+        if {"name", "excess"} <= content.keys():
+            yield {**content, "release": release}
+            return
+    if isinstance(content, dict | list):
         for one in content.values() if isinstance(content, dict) else content:
-            yield from _attacks(one)
+            yield from _attacks(one, release)
 
 
-def _is_attack(one: dict[str, Any]) -> bool:
-    interval = one.get("interval")
-    figures = [one["excess"], *(interval if isinstance(interval, list) else ())]
-    numbers = all(isinstance(figure, int | float) for figure in figures)
-    return isinstance(one["name"], str) and len(figures) == 3 and numbers
+def _measured(attack: Mapping[str, Any]) -> bool:
+    """Tell whether an attack has its estimate and both ends of its interval."""
+    ends = attack.get("interval")
+    return (
+        isinstance(ends, list)
+        and len(ends) == 2
+        and all(isinstance(figure, int | float) for figure in (attack["excess"], *ends))
+    )
 
 
 def percent(share: float) -> str:

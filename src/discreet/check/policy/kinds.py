@@ -11,7 +11,7 @@ import pyarrow as pa
 from discreet.check.policy.case import Case, Found, listed
 from discreet.check.policy.periods import fineness, of_numbers
 from discreet.check.policy.sizes import no_keys
-from discreet.check.policy.vocabulary import DATED, EVENTS, FLAGS, FORMS, OPAQUE, WORDS
+from discreet.check.policy.vocabulary import DATED, EVENTS, FLAGS, FORMS, OPAQUE, VAGUE, WORDS
 from discreet.recipe.policies import ColumnsRule, IdentifyingRule, Kind, RolesRule
 from discreet.table import words
 from discreet.table.identifiers import Marks, looks_like, why_identifier
@@ -104,7 +104,10 @@ def columns(rule: ColumnsRule, case: Case) -> Found:
         return Found("missed", f"{what}: {said}{more}, in {records:,} records", records, remedy)
     if unclear:
         said = "; ".join(f"'{name}' {why}" for name, why in list(unclear.items())[:3])
-        return Found("open", f"{what}: {said}", None, "somebody must look at it, or drop it")
+        needs = "somebody must look at it, or drop it"
+        if "places" in rule.kinds:
+            needs = "list it under not_identifiers if its areas are large enough, or drop it"
+        return Found("open", f"{what}: {said}", None, needs)
     if hidden := opaque(case, case.recipe.roles.not_identifiers):
         needs = f"say what {hidden} hold: rename them, or list them under not_identifiers"
         return Found("open", f"{what}: names such as these tell nothing", None, needs)
@@ -135,7 +138,8 @@ def _of_kind(case: Case, kind: Kind) -> Iterator[tuple[str, str, bool]]:
         if name in settled:
             continue
         marks = case.looks.get(name)
-        hit = WORDS.get(kind, frozenset()) & set(called(case, name))
+        said, none = set(called(case, name)), frozenset[str]()
+        hit = WORDS.get(kind, none) & said
         # A yes or a no to having one is none.
         if hit and (kind in ("sensitive", "places") or marks is None or marks.distinct > 2):
             yield name, f"is called {listed(sorted(hit))}", True
@@ -143,6 +147,8 @@ def _of_kind(case: Case, kind: Kind) -> Iterator[tuple[str, str, bool]]:
             yield name, f"looks like {form[0]}", True
         elif hit and marks is not None and marks.text and not FLAGS.issuperset(_lower(marks)):
             yield name, f"is called {listed(sorted(hit))}, and has few values", False
+        elif (marks is None or marks.text) and (vague := VAGUE.get(kind, none) & said):
+            yield name, f"is called {listed(sorted(vague))}, which may be large or small", False
 
 
 def _lower(marks: Marks) -> set[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from discreet.check.findings import NEEDS_INTERNAL, NEEDS_ORIGINAL, counted
 from discreet.check.leaks import NOTHING
 from discreet.check.order import ORDERED
-from discreet.check.policy.case import Case, Found, percent
+from discreet.check.policy.case import Case, Found
 from discreet.errors import nearest
 from discreet.recipe.policies import (
     AttackRule,
@@ -95,16 +95,19 @@ def attack(rule: AttackRule, case: Case) -> Found:
     if not known:
         needs = "name other columns with --known, or see that the release tells nothing"
         return Found("open", f"{rule.attack} had nothing to try", None, needs)
+    if any(case.of_another(one) for one in known):
+        needs = "measure it on this one with `discreet attack ... --json`"
+        return Found("open", f"{rule.attack} was measured on another release", None, needs)
     # Of one on several columns, the worst counts.
     one = max(known, key=lambda one: _figure(rule, one))
     excess, upper, figure = float(one["excess"]), float(one["interval"][1]), _figure(rule, one)
-    baseline = str(one.get("against") or "guess")
-    found = (
-        f"{rule.attack} succeeds {percent(excess)} more often than the {baseline}, "
-        f"with 95 % certainty up to {percent(upper)}; at most {percent(rule.most)}"
-    )
+    baseline = "the holdout" if one.get("against") == "holdout" else "a guess"
     of = _attempts(one)
-    found += "" if of is None else f", in {of:,} attempts"
+    attempts = "" if of is None else f" in {of:,} attempts"
+    found = (
+        f"{rule.attack} gains {_points(excess)} percentage points over {baseline}{attempts}, with "
+        f"95 % certainty at most {_points(upper)}; the rule allows {_points(rule.most)}"
+    )
     if figure <= rule.most:
         return Found("kept", found)
     if excess <= rule.most:
@@ -120,6 +123,10 @@ def _attempts(one: Mapping[str, Any]) -> int | None:
     rate = one.get("attack")
     of = rate.get("of") if isinstance(rate, dict) else None
     return of if isinstance(of, int) else None
+
+
+def _points(share: float) -> str:
+    return f"{round(100 * share, 2) + 0.0:g}"
 
 
 def _plain(name: str) -> str:

@@ -120,7 +120,8 @@ def ages(rule: AgesRule, case: Case) -> Found:
         records = max(records, many)
     if bad:
         found_ = (
-            f"{'; '.join(bad[:3])}, in {counted(records, 'record')} of {rule.together_from} or over"
+            f"{'; '.join(bad[:3])}, in {counted(records, 'record')} that may be of "
+            f"{rule.together_from} or over"
         )
         where = listed([*columns, *births])
         remedy = f"top-code {where} at {rule.together_from}: a step top-bottom, or one interval"

@@ -19,7 +19,10 @@ _PLACES = _words(
     tract block parish gemeinde wijk buurt latitude longitude lat lon lng gps geocode
     """
 )
-AREAS = _PLACES | POSTCODES | _words("region province state land bundesland nuts area canton")
+# These may be as large as a state, or smaller.
+_VAGUE_PLACES = _words("region nuts area catchment")
+VAGUE: dict[Kind, frozenset[str]] = {"places": _VAGUE_PLACES}
+AREAS = _PLACES | _VAGUE_PLACES | POSTCODES | _words("province state land bundesland canton")
 AGES = _words("age ages alter edad eta leeftijd idade")
 BIRTHS = _words(
     "birth born birthday birthdate dob geburt geburtsdatum geburtsjahr nacimiento naissance"
