@@ -76,7 +76,8 @@ def search(
 ) -> Any:
     """From integer codes to the best node: tuples are counted, levels laid out, nodes searched."""
     from discreet.generalization._tuples import collapse, lay_out
-    from discreet.generalization.privacy import KAnonymity, bind
+    from discreet.generalization.models import KAnonymity
+    from discreet.generalization.privacy import bind
     from discreet.generalization.quality import Quality
     from discreet.generalization.search import Search
 

@@ -54,7 +54,7 @@ def width(values: Mapping[str, Any], classes: Any) -> float:
 
 @row("Adult, the first 2,000, k=5", peer="anonypy", goal=100.0)
 def _() -> Case:
-    from discreet.generalization.privacy import KAnonymity
+    from discreet.generalization.models import KAnonymity
 
     table = adult(2_000)
     names = list(SIZES)
@@ -90,7 +90,7 @@ def hierarchies() -> dict[str, Any]:
 
 
 def models(name: str) -> list[Any]:
-    from discreet.generalization.privacy import KAnonymity, LDiversity, TCloseness
+    from discreet.generalization.models import KAnonymity, LDiversity, TCloseness
 
     more = {
         "k": [],
@@ -119,7 +119,8 @@ def from_codes(n: int, k: int, strict: bool = True) -> Case:
     from discreet.generalization._axes import in_order
     from discreet.generalization._groups import Group
     from discreet.generalization._partition import Partition
-    from discreet.generalization.privacy import KAnonymity, bind
+    from discreet.generalization.models import KAnonymity
+    from discreet.generalization.privacy import bind
 
     table = skewed(n)
     axes = {name: in_order(table[name], name) for name in table.column_names}
@@ -148,7 +149,7 @@ for k in (5, 50):
 
 @row("n=1e6 from a table to a table, k=5", memory=True)
 def _() -> Case:
-    from discreet.generalization.privacy import KAnonymity
+    from discreet.generalization.models import KAnonymity
 
     table = skewed(1_000_000)
     return Case(ours=lambda: treated(table, KAnonymity(5)))

@@ -15,7 +15,7 @@ import typer
 import discreet.risk
 import discreet.utility
 from discreet.cli.main import app
-from discreet.generalization.privacy import MODELS
+from discreet.generalization.models import MODELS
 from discreet.registry import methods, parameters
 from discreet.reproduce import PAPERS
 from discreet.reproduce.run import titles

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet.errors import BadInput
-from discreet.generalization.privacy import read_model
+from discreet.generalization.models import read_model
 from discreet.registry import methods
 from tests.examples import examples
 from tests.generalization.plain import plainly

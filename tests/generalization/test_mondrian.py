@@ -18,14 +18,14 @@ from discreet.datasets import adult_hierarchy_paths, load_adult
 from discreet.errors import BadInput
 from discreet.generalization import Generalize, Hierarchy
 from discreet.generalization._axes import in_tree
-from discreet.generalization.mondrian import Mondrian
-from discreet.generalization.privacy import (
+from discreet.generalization.models import (
     AlphaKAnonymity,
     BetaLikeness,
     KAnonymity,
     LDiversity,
     TCloseness,
 )
+from discreet.generalization.mondrian import Mondrian
 from tests.examples import examples
 
 POLICIES = ["segregate", "value", "suppress", "contaminate", "match"]

@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
 from discreet.errors import BadInput
-from discreet.generalization.privacy import (
+from discreet.generalization.models import (
     AlphaKAnonymity,
     BetaLikeness,
     KAnonymity,
     LDiversity,
     PrivacyModel,
     TCloseness,
-    bind,
     read_models,
 )
+from discreet.generalization.privacy import bind
 from discreet.kernels.privacy import holds, may_hold, too_many
 from tests.generalization.plain import plainly
 

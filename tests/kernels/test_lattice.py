@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from discreet.generalization._tuples import collapse, lay_out
 from discreet.generalization.ladder import Ladder
-from discreet.generalization.privacy import AlphaKAnonymity, KAnonymity, LDiversity, bind
+from discreet.generalization.models import AlphaKAnonymity, KAnonymity, LDiversity
+from discreet.generalization.privacy import bind
 from discreet.kernels import lattice as kernels
 from tests.examples import examples
 from tests.generalization.test_search import as_table, tables

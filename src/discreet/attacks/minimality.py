@@ -17,7 +17,8 @@ import numpy as np
 
 from discreet.attacks._planned import Group, Planned, Shown, numbered
 from discreet.errors import BadInput
-from discreet.generalization.privacy import Bound, bind, confidential_columns, read_models
+from discreet.generalization.models import confidential_columns, read_models
+from discreet.generalization.privacy import Bound, bind
 from discreet.kernels.privacy import holds
 from discreet.table.pairs import as_table
 

@@ -4,9 +4,9 @@ from discreet.generalization.anatomy import Anatomy as Anatomy
 from discreet.generalization.generalize import Generalize as Generalize
 from discreet.generalization.hierarchy import Hierarchy as Hierarchy
 from discreet.generalization.items import GeneralizeItems as GeneralizeItems
+from discreet.generalization.models import AlphaKAnonymity as AlphaKAnonymity
+from discreet.generalization.models import BetaLikeness as BetaLikeness
+from discreet.generalization.models import KAnonymity as KAnonymity
+from discreet.generalization.models import LDiversity as LDiversity
+from discreet.generalization.models import TCloseness as TCloseness
 from discreet.generalization.mondrian import Mondrian as Mondrian
-from discreet.generalization.privacy import AlphaKAnonymity as AlphaKAnonymity
-from discreet.generalization.privacy import BetaLikeness as BetaLikeness
-from discreet.generalization.privacy import KAnonymity as KAnonymity
-from discreet.generalization.privacy import LDiversity as LDiversity
-from discreet.generalization.privacy import TCloseness as TCloseness

@@ -12,7 +12,7 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.generalization._by_tuple import Recoded
 from discreet.generalization._groups import IN_WORDS
-from discreet.generalization.privacy import confidential_columns, read_models
+from discreet.generalization.models import confidential_columns, read_models
 from discreet.method import Method
 from discreet.outcome import Counted, Decision, Given, Outcome, Rounder, as_computed
 from discreet.table.classes import encode

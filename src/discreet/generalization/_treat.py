@@ -31,13 +31,8 @@ from discreet.generalization._tuples import Tuples, collapse, lay_out
 from discreet.generalization._united import Piece, united_quality
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.ladder import TOP, Ladder
-from discreet.generalization.privacy import (
-    bind,
-    confidential_columns,
-    distribution,
-    smallest_class,
-    trees,
-)
+from discreet.generalization.models import confidential_columns, smallest_class
+from discreet.generalization.privacy import bind, distribution, trees
 from discreet.generalization.search import Certificate
 from discreet.kernels.lattice import together
 from discreet.plan import ColumnPlan, JointPlan

@@ -20,7 +20,7 @@ from discreet.generalization._released import Judge, released
 from discreet.generalization._treat import Treatment
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.linked import LinkedTreatment
-from discreet.generalization.privacy import PrivacyModel
+from discreet.generalization.models import PrivacyModel
 from discreet.generalization.quality import Aggregate, QualityName
 from discreet.method import as_arrow, unit_codes
 from discreet.outcome import Given, Outcome

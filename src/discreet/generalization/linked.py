@@ -27,7 +27,7 @@ from discreet.generalization._recode import Settings, recode
 from discreet.generalization._treat import Treatment, _Done
 from discreet.generalization._tuples import Tuples, collapse
 from discreet.generalization.ladder import Ladder
-from discreet.generalization.privacy import LDiversity
+from discreet.generalization.models import LDiversity
 from discreet.generalization.quality import Quality
 from discreet.generalization.search import Levels, Node, Search, judge
 from discreet.kernels import linked as kernels

@@ -29,16 +29,14 @@ from discreet.generalization._match import check_units
 from discreet.generalization._partition import Partition, keeps
 from discreet.generalization._released import released
 from discreet.generalization.hierarchy import Hierarchy
-from discreet.generalization.privacy import (
+from discreet.generalization.models import (
     KAnonymity,
     LDiversity,
     PrivacyModel,
-    bind,
-    distribution,
     read_models,
     smallest_class,
-    trees,
 )
+from discreet.generalization.privacy import bind, distribution, trees
 from discreet.kernels.mondrian import APART, FORBIDS, MADE_UP, MATCHES, VALUE
 from discreet.method import as_arrow, unit_codes
 from discreet.plan import JointPlan
@@ -105,7 +103,7 @@ class Mondrian(Recoding):
     Examples
     --------
     >>> import pandas as pd
-    >>> from discreet.generalization.privacy import KAnonymity
+    >>> from discreet.generalization.models import KAnonymity
     >>> people = pd.DataFrame({
     ...     "age": [23, 67, 25, 61, 24, 68],
     ...     "job": ["nurse", "none", "clerk", "none", "nurse", "none"],

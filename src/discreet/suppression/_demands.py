@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import BadInput, nearest
-from discreet.generalization.privacy import read_models, smallest_class
+from discreet.generalization.models import read_models, smallest_class
 from discreet.parameters import as_float, whole
 from discreet.suppression._problem import Demand
 

@@ -11,14 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.draws import Draws
-from discreet.generalization.privacy import (
-    Bound,
-    bind,
-    confidential_columns,
-    distribution,
-    read_models,
-    trees,
-)
+from discreet.generalization.models import confidential_columns, read_models
+from discreet.generalization.privacy import Bound, bind, distribution, trees
 from discreet.plan import ColumnPlan, JointPlan
 from discreet.risk.frequency import record_weights
 from discreet.suppression._blanking import Blanking, as_blanking

@@ -13,7 +13,7 @@ from discreet.draws import Draws, smallest
 from discreet.errors import BadInput
 from discreet.generalization._holdings import with_several
 from discreet.generalization._released import released
-from discreet.generalization.privacy import PrivacyModel, confidential_columns, read_models
+from discreet.generalization.models import PrivacyModel, confidential_columns, read_models
 from discreet.method import Method, as_arrow, unit_codes
 from discreet.outcome import Counted, Decision, Given, Outcome, Rounder, as_computed
 from discreet.parameters import Constraints, number, whole

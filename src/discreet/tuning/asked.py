@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.errors import BadInput, nearest
 from discreet.generalization import Hierarchy
-from discreet.generalization.privacy import read_models
+from discreet.generalization.models import read_models
 from discreet.recipe.given import Given, content_given
 from discreet.recipe.recipe import Recipe
 from discreet.recipe.roles import Roles

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.generalization import Hierarchy
-from discreet.generalization.privacy import (
+from discreet.generalization.models import (
     KAnonymity,
     LDiversity,
     confidential_columns,

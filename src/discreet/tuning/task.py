@@ -15,7 +15,7 @@ from discreet.engines.memory import MemoryFrame
 from discreet.errors import BadInput, nearest
 from discreet.flow.identifiers import refuse_identifiers
 from discreet.generalization import Hierarchy
-from discreet.generalization.privacy import confidential_columns, read_models
+from discreet.generalization.models import confidential_columns, read_models
 from discreet.recipe.given import Given
 from discreet.recipe.recipe import Recipe
 from discreet.registry import find_method

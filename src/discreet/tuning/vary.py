@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from discreet.errors import BadInput, nearest
-from discreet.generalization.privacy import MODELS
+from discreet.generalization.models import MODELS
 from discreet.parameters import types_of
 from discreet.tuning.asked import plain_model
 from discreet.tuning.given import distinct, fits, kinds_of, names_of
