@@ -102,6 +102,21 @@ def test_against_a_brute_force(seed):
     assert found.below_l == lost
 
 
+def test_suppressed_records_are_no_class_to_go_by():
+    """One record is left out of the one release, and two are stars in the other.
+
+    Shown are {31, 33, 36} and {38, 41}, and {31, 33} and {36, 38}: k is 2, and not 1 for 50, who is
+    left out of the one. 36 is the only one in both of its classes, and so is 38; 41 is the only one
+    of {38, 41} who is stars in the other.
+    """
+    people = pd.DataFrame({"age": [31, 33, 36, 38, 41, 50]})
+    one = pd.DataFrame({"age": ["30-36"] * 3 + ["37-49"] * 2 + [None]})
+    other = pd.DataFrame({"age": ["30-34"] * 2 + ["35-39"] * 2 + ["*"] * 2})
+    found = differencing(people, one, other, quasi=["age"])
+    assert (found.k, found.smallest) == (2, (2, 2, 1))
+    assert (found.below_k, found.classes) == (3, 3)
+
+
 def test_messages():
     people = pd.DataFrame({"age": [31, 33]})
     with pytest.raises(BadInput, match="quasi names 'town'"):

@@ -37,7 +37,8 @@ class Differencing:
     k : int
         What class sizes are held against.
     smallest : tuple of int
-        The smallest class of the one release, of the other, and of both together.
+        The smallest class of the one release, of the other, and of both together; without records
+        of which the release, or both of them, show nothing.
     below_k, classes : int
         Records in classes of the pair with fewer than k records, though their classes in either
         release have k or more, and the number of these classes.
@@ -107,7 +108,8 @@ def differencing(
     secret : str, optional
         The confidential column, as both releases show it.
     k : int, optional
-        What a class should have; by default, what the smallest class of either release has.
+        What a class should have; by default, what the smallest class of either release has, where
+        suppressed records are no class.
     l : int
         How many confidential values should be left.
     hierarchies : mapping of str to Hierarchy, optional
@@ -143,7 +145,11 @@ def differencing(
     classes = [numbered(own)[1] for own in labels]
     _, both = numbered([label for own in labels for label in own])
     sizes = [np.bincount(number)[number] for number in (*classes, both)]
-    smallest = tuple(int(size.min()) for size in sizes)
+    shown = [_shown(own) for own in readings]
+    smallest = tuple(
+        int(size.min(where=told, initial=len(both)))
+        for size, told in zip(sizes, (*shown, shown[0] | shown[1]), strict=True)
+    )
     limit = min(smallest[:2]) if k is None else k
     few = (sizes[2] < limit) & (np.minimum(sizes[0], sizes[1]) >= limit)
     below_l = 0
@@ -171,6 +177,11 @@ def differencing(
         single,
         0 if not alike else int((np.bincount(ids := numbered(alike)[1])[ids] == 1).sum()),
     )
+
+
+def _shown(readings: Sequence[Reading]) -> np.ndarray:
+    """Tell of which records a release shows something: not only stars and nulls."""
+    return np.any([reading.labels < reading.n_labels for reading in readings], axis=0)
 
 
 def _fewer_values(
