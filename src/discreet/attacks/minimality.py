@@ -292,14 +292,31 @@ class _OfLevels(_Told):
         self.table, self.lowest = table, lowest
         self.rng = np.random.default_rng(random_state)
         self.judged = 0
-        if any(len(group.rounds) > 1 for group in table.groups):
-            self.since = "each round kept whatever kept the models"
+        self.since = self._since()
         for group in table.groups:
             self.records += int(sum(one.sizes.sum() for one in group.rounds))
             for number in range(len(group.rounds)):
                 self._not_kept(group, number)
             if len(group.rounds) == 1:
                 self._best(group.rounds[0], group.proofs[0])
+
+    def _since(self) -> str:
+        """Say what is argued from."""
+        rounds = [len(group.rounds) for group in self.table.groups]
+        proofs = [proof for group in self.table.groups for proof in group.proofs]
+        levels = [one.levels for group in self.table.groups for one in group.rounds]
+        least = [self.lowest.get(column.name, 0) for column in self.table.columns]
+        if max(rounds, default=0) > 1:
+            return "each round kept whatever kept the models"
+        if any(proof.get("drawn") is not None for proof in proofs):
+            return "whatever kept the models at the levels that were drawn is released"
+        if any(proof.get("gap", 1) != 0 for proof in proofs):
+            return (
+                "whatever kept the models at levels that are not proven to be the best is released"
+            )
+        if all(own <= low for one in levels for own, low in zip(one, least, strict=True)):
+            return "no column could have had a finer level"
+        return "the best levels are released"
 
     def _best(self, shown: Shown, proof: Mapping[str, Any]) -> None:
         if proof.get("gap", 1) != 0 or proof.get("drawn") is not None:

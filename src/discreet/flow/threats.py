@@ -84,6 +84,10 @@ def _is_random(method: Method, recipe: Recipe) -> bool:
     return method.is_random
 
 
+def _changes_numbers(method: Method, recipe: Recipe) -> bool:
+    return method.needs != "any" or method.recipe_name == "shuffle"
+
+
 def _leaves_alike(method: Method, recipe: Recipe) -> bool:
     """Tell whether a class may have one value of a confidential column."""
     unread = set(recipe.roles.confidential) - set(method.reads)
@@ -170,6 +174,15 @@ ATTACKS = (
         "who knows all other members' values, or their sum, gets the last one",
         ("informed_values",),
         on_step=lambda method, recipe: method.averages,
+    ),
+    Attack(
+        "regression",
+        "numbers are changed in ways that can be learned: a line through the values of some known "
+        "people guesses those of the others, with the help of the other released columns",
+        "nothing; the change must be large enough",
+        "values that a line comes near, though the released value does not",
+        ("informed_values",),
+        on_step=_changes_numbers,
     ),
     Attack(
         "linkage by an informed intruder",
