@@ -31,7 +31,7 @@ class KnownMembers:
             f"Who knows the values of k - 1 people of a group, such as members who put theirs "
             f"together, gets the last one of it for {self.columns[name]:.1%} of the values of "
             f"'{name}', to within {self.width:g} standard deviations: k times the released mean "
-            "less what is known."
+            "less what is known. A larger k takes more people who do that."
         )
 
     def to_dict(self) -> dict[str, Any]:

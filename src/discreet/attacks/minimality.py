@@ -46,7 +46,7 @@ class Minimality:
     Attributes
     ----------
     records : int
-        That are released.
+        That are released, suppressed ones among them where they stay as stars.
     certain : int
         Of which a confidential value is certain, though it is not in all of their class.
     gained : int
@@ -75,7 +75,9 @@ class Minimality:
     classes: int = 0
     columns: tuple[str, ...] = ()
     looked_at: float = 1.0
-    since: str = "the best levels are released"
+    since: str = (
+        "the best levels are released, so that finer ones and suppressed classes broke a model"
+    )
 
     @property
     def said(self) -> str:
@@ -186,7 +188,7 @@ def minimality(
 class _Told:
     """What is told of the rows of the original."""
 
-    since = "the best levels are released"
+    since = "the best levels are released, so that finer ones and suppressed classes broke a model"
 
     def __init__(self, rows: int, bound: Bound) -> None:
         self.bound = bound
@@ -241,7 +243,7 @@ class _Told:
 class _OfCuts(_Told):
     """What is told by classes of `mondrian`, which could not be cut any more."""
 
-    since = "no class could be cut any further"
+    since = "a class is left as it is only if every cut breaks a model"
 
     def __init__(
         self, table: Any, plan: Mapping[str, Any], bound: Bound, trees: Collection[str]
@@ -295,6 +297,7 @@ class _OfLevels(_Told):
         self.since = self._since()
         for group in table.groups:
             self.records += int(sum(one.sizes.sum() for one in group.rounds))
+            self.records += int(self.table.counts[group.left].sum()) if group.starred else 0
             for number in range(len(group.rounds)):
                 self._not_kept(group, number)
             if len(group.rounds) == 1:
@@ -307,16 +310,17 @@ class _OfLevels(_Told):
         levels = [one.levels for group in self.table.groups for one in group.rounds]
         least = [self.lowest.get(column.name, 0) for column in self.table.columns]
         if max(rounds, default=0) > 1:
-            return "each round kept whatever kept the models"
+            return "a round passes over a class only if it breaks a model"
         if any(proof.get("drawn") is not None for proof in proofs):
-            return "whatever kept the models at the levels that were drawn is released"
+            return "records are suppressed only if their class breaks a model at the levels drawn"
         if any(proof.get("gap", 1) != 0 for proof in proofs):
             return (
-                "whatever kept the models at levels that are not proven to be the best is released"
+                "records are suppressed only if their class breaks a model (that the levels are "
+                "the best is not proven, and tells nothing)"
             )
         if all(own <= low for one in levels for own, low in zip(one, least, strict=True)):
             return "no column could have had a finer level"
-        return "the best levels are released"
+        return super().since
 
     def _best(self, shown: Shown, proof: Mapping[str, Any]) -> None:
         if proof.get("gap", 1) != 0 or proof.get("drawn") is not None:

@@ -6,13 +6,16 @@ that it was not measured and why.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from discreet.check.evidence import Log, Plan, StepPlan
+from discreet.check.evidence import Evidence, Log, Plan, StepPlan
+from discreet.check.replay import replay
 from discreet.engines import Frame
+from discreet.engines.memory import MemoryFrame
 from discreet.flow.attacked_numbers import Numbers, averaged
 from discreet.method import Method
 from discreet.recipe.recipe import Recipe, Step
@@ -31,7 +34,7 @@ def measure_attacks(log: Log, plan: Plan, recipe: Recipe, original: Frame, relea
     `released` has the original's rows, as they are released.
     """
     numbers = Numbers(recipe, original, released)
-    minimal = _Minimal(plan, recipe, original)
+    minimal = _Minimal(Evidence(plan, log, recipe), original)
     for one in log.get("attacks", ()):
         for number in one["steps"]:
             step = recipe.steps[number - 1]
@@ -57,7 +60,7 @@ _OF_SIZES = {
 def _measured(
     attack: str, number: int, step: Step, recipe: Recipe, numbers: Numbers, minimal: _Minimal
 ) -> Figure | None:
-    if attack == "regression":
+    if attack == "regression on released values":
         return numbers.regressed(step)
     if attack == "known members":
         return numbers.members(step, step.build())
@@ -74,9 +77,10 @@ def _measured(
 class _Minimal:
     """What a step tells that takes the best levels or classes, or draws its levels."""
 
-    def __init__(self, plan: Plan, recipe: Recipe, original: Frame) -> None:
-        self.plan, self.recipe, self.original = plan, recipe, original
-        self.excluded = np.asarray(plan.get("excluded", ()), dtype=np.int64)
+    def __init__(self, evidence: Evidence, original: Frame) -> None:
+        self.evidence, self.original = evidence, original
+        self.plan, self.recipe = evidence.plan, evidence.recipe
+        self.excluded = np.asarray(self.plan.get("excluded", ()), dtype=np.int64)
         self.found: dict[int, dict[str, Figure]] = {}
 
     def of(self, number: int) -> dict[str, Figure]:
@@ -91,7 +95,7 @@ class _Minimal:
     ) -> dict[str, Figure]:
         why = self._why_not(number, step, method, decided)
         if why is None:
-            tuples, counts = self.original.counts_without(step.columns, self.excluded)
+            tuples, counts = self._met(number, step.columns)
             if len(counts) > _MOST_TUPLES:
                 why = f"the table has {len(counts):,} distinct tuples, too many to compare them"
         if why is not None:
@@ -111,7 +115,23 @@ class _Minimal:
         found = downcoding(tuples, joint, k=k, counts=counts, **given)
         told = found.to_dict()
         told["said"] += self._advice(step, found)
-        return {"downcoding": told, "minimality": self._of_values(step, method, joint, given)}
+        return {"downcoding": told, "minimality": self._of_values(number, method, joint, given)}
+
+    def _met(self, number: int, columns: Sequence[str]) -> tuple[pa.Table, np.ndarray]:
+        """Return some columns as a step met them: distinct tuples or rows, and their records."""
+        if not self._changed(number, columns):
+            return self.original.counts_without(columns, self.excluded)
+        assert isinstance(self.original, MemoryFrame)
+        rows = np.delete(np.arange(self.original.num_rows), self.excluded)
+        earlier: Plan = {**self.plan, "steps": self.plan["steps"][: number - 1]}
+        table, key = self.original.table.take(rows), self.recipe.roles.row_key
+        _, met = replay(earlier, self.evidence.seed, table, key)
+        return pa.table({name: met.arrow(name) for name in columns}), np.ones(len(rows), np.int64)
+
+    def _changed(self, number: int, columns: Sequence[str]) -> list[str]:
+        """Name those of some columns that an earlier step has treated."""
+        earlier = {name for one in self.recipe.steps[: number - 1] for name in one.columns}
+        return [name for name in columns if name in earlier]
 
     def _advice(self, step: Step, found: Any) -> str:
         """Say what to do about cells that can be made finer."""
@@ -132,9 +152,10 @@ class _Minimal:
         )
 
     def _of_values(
-        self, step: Step, method: Method, joint: Figure, given: dict[str, Any]
+        self, number: int, method: Method, joint: Figure, given: dict[str, Any]
     ) -> Figure:
         """Measure what levels, rounds or cuts tell of confidential values."""
+        step = self.recipe.steps[number - 1]
         if not method.reads:
             return _OF_SIZES
         why = None
@@ -152,7 +173,7 @@ class _Minimal:
         from discreet.attacks.minimality import minimality
 
         columns = list(dict.fromkeys([*step.columns, *method.reads]))
-        tuples, counts = self.original.counts_without(columns, self.excluded)
+        tuples, counts = self._met(number, columns)
         models = list(getattr(method, "models", ()))
         found = minimality(tuples, joint, models, counts=counts, **given)
         told = found.to_dict()
@@ -176,16 +197,11 @@ class _Minimal:
                 f"with null_policy = '{given['null_policy']}' records with nulls are in classes "
                 "whose ranges do not hold them"
             )
-        for earlier, one in enumerate(self.recipe.steps[: number - 1], 1):
-            if both := sorted({*one.columns} & {*step.columns, *method.reads}):
-                return (
-                    f"step {earlier} has changed '{both[0]}' before, and the attack takes the "
-                    "values of the original"
-                )
-        if levels := decided.get("levels"):
+        changed = self._changed(number, [*step.columns, *method.reads])
+        if changed and not self.original.whole:
             return (
-                f"'{next(iter(levels))}' is treated once for each household or person, and the "
-                "attack takes records"
+                f"an earlier step has changed '{changed[0]}', and on this engine its values as "
+                "they were in between are not kept; --engine memory has them"
             )
         return None
 

@@ -25,6 +25,8 @@ from discreet.table.columns import float_values, kind_of
 _TRIED, _USED = 20_000, 20
 # An error of the line below this share of the released value's own is worth saying.
 _NEARER = 0.95
+# And so many more guesses that are near than by the released value or one value for all.
+_MORE = 0.01
 # Releases that are averaged over for the figure.
 _RELEASES = 4
 _NORMAL = ("additive", "correlated")
@@ -125,20 +127,21 @@ def _of_lines(found: Mapping[str, Mapping[str, float]]) -> str:
     one = found[name]
     where = f"In '{name}'"
     if len(found) > 1:
-        where = f"Of {len(found)} columns, it helps most in '{name}': there"
+        where = f"Of {len(found)} columns, a line helps most in '{name}': there"
     said = (
         f"{where} a line through the values of {one['known']} known people is off by "
         f"{one['error']:.2f} standard deviations for the others, and the released value by "
-        f"{one['released_error']:.2f}; within {WIDTH:g} are {one['attack']:.1%} of the line's "
+        f"{one['released_error']:.2f}. Within {WIDTH:g} are {one['attack']:.1%} of the line's "
         f"guesses, {one['released']:.1%} of the released values, and {one['guess']:.1%} of the "
         "guesses by one value for all."
     )
-    if one["error"] < _NEARER * one["released_error"]:
+    nearer = one["error"] < _NEARER * one["released_error"]
+    if nearer or one["attack"] > max(one["released"], one["guess"]) + _MORE:
         return (
-            f"{said} The released values hide less than they seem to: judge the step by the line, "
-            "and use stronger parameters if it comes too near."
+            f"{said} So the released values hide less than they seem to: judge the step by the "
+            "line, and use stronger parameters if it comes too near."
         )
-    return f"{said} The line tells no more than the released value."
+    return f"{said} So the line tells nothing that these do not."
 
 
 def averaged(step: Step, recipe: Recipe) -> Mapping[str, Any]:

@@ -176,7 +176,7 @@ ATTACKS = (
         on_step=lambda method, recipe: method.averages,
     ),
     Attack(
-        "regression",
+        "regression on released values",
         "numbers are changed in ways that can be learned: a line through the values of some known "
         "people guesses those of the others, with the help of the other released columns",
         "nothing; the change must be large enough",
@@ -227,7 +227,8 @@ ATTACKS = (
         "differencing",
         "a release of nearly the same people with other groups or levels can be subtracted",
         "one release of one table is consistent in itself",
-        "compare with earlier releases, which Discreet does not know (attacks.differencing)",
+        "compare with earlier releases, which Discreet does not know: discreet attack ORIGINAL "
+        "EARLIER THIS",
         on_step=lambda method, recipe: method.effect == "coarsens",
     ),
     Attack(
