@@ -50,6 +50,21 @@ def test_values_that_both_classes_have():
     assert differencing(people, one, other, quasi=["age"], secret="ill", k=2, l=3).below_l == 0
 
 
+def test_every_confidential_column_counts():
+    """One person is left with one illness, and another with one job: two in all."""
+    people = pd.DataFrame({"age": [31, 33, 36, 38, 42, 44], "ill": ["A", "B", "C", "B", "A", "C"]})
+    people["job"] = ["x", "y", "x", "w", "x", "y"]
+    one = people.assign(age=["30-35"] * 2 + ["36-40"] * 2 + ["41-44"] * 2)
+    other = people.assign(age=["30-32"] + ["33-36"] * 2 + ["37-44"] * 3)
+    # Illnesses: {A, B}, {C, B}, {A, C}; {A}, {B, C}, {B, A, C}. 33 has {A, B} and {B, C}: B.
+    # 36 has {C, B} twice, 38 {C, B} of {B, A, C}, 42 and 44 {A, C}: two each. 31 had one before.
+    assert differencing(people, one, other, quasi=["age"], secret="ill").below_l == 1
+    # Jobs: {x, y}, {x, w}, {x, y}; {x}, {y, x}, {w, x, y}. 36 has {x, w} and {y, x}: x. 38 has
+    # {x, w} of {w, x, y}, 33, 42 and 44 {x, y}: two each.
+    assert differencing(people, one, other, quasi=["age"], secret="job").below_l == 1
+    assert differencing(people, one, other, quasi=["age"], secret=["ill", "job"]).below_l == 2
+
+
 def test_records_that_can_be_joined():
     """Pay is released as it is in both; 10 occurs twice, so that two records are joined."""
     people = pd.DataFrame({"age": [31, 33, 36, 38], "pay": [10, 10, 20, 30]})

@@ -43,8 +43,8 @@ class Differencing:
         Records in classes of the pair with fewer than k records, though their classes in either
         release have k or more, and the number of these classes.
     below_l : int
-        Records for which fewer than l confidential values are left that both classes have, though
-        each class has l or more; 0 where no confidential column was named.
+        Records for which fewer than l values of a confidential column are left that both classes
+        have, though each class has l or more; 0 where no confidential column was named.
     cells, narrowed, single : int
         Cells of quasi columns, without columns of very many values and labels; those whose two
         labels together cover fewer values of the table than either; and of these, those that are
@@ -89,7 +89,7 @@ def differencing(
     other: Any,
     *,
     quasi: Sequence[str],
-    secret: str | None = None,
+    secret: str | Sequence[str] = (),
     k: int | None = None,
     l: int = 2,  # noqa: E741
     hierarchies: Mapping[str, Hierarchy] | None = None,
@@ -105,8 +105,8 @@ def differencing(
         The same rows in the same order; a record that a release leaves out has nulls there.
     quasi : list of str
         The columns that the intruder knows.
-    secret : str, optional
-        The confidential column, as both releases show it.
+    secret : str or list of str
+        The confidential columns, as both releases show them.
     k : int, optional
         What a class should have; by default, what the smallest class of either release has, where
         suppressed records are no class.
@@ -135,10 +135,11 @@ def differencing(
         whole(1).check("k", k)
     whole(1).check("l", l)
     tables = [tables_of(original, release) for release in (one, other)]
+    secrets = [secret] if isinstance(secret, str) else list(secret)
     for pair in tables:
         check_known(pair, quasi, "quasi")
-        if secret is not None:
-            check_known(pair, [secret], "secret")
+        if secrets:
+            check_known(pair, secrets, "secret")
     given = hierarchies or {}
     readings = [[reading_of(pair, name, given.get(name)) for name in quasi] for pair in tables]
     labels = [[reading.labels for reading in own] for own in readings]
@@ -152,10 +153,10 @@ def differencing(
     )
     limit = min(smallest[:2]) if k is None else k
     few = (sizes[2] < limit) & (np.minimum(sizes[0], sizes[1]) >= limit)
-    below_l = 0
-    if secret is not None:
-        released = [as_text(pair.protected[secret], secret) for pair in tables]
-        below_l = int(_fewer_values(classes, both, released, l).sum())
+    fewer = np.zeros(len(both), bool)
+    for name in secrets:
+        released = [as_text(pair.protected[name], name) for pair in tables]
+        fewer |= _fewer_values(classes, both, released, l)
     cells = narrowed = single = 0
     for first, second in zip(*readings, strict=True):
         if first.n_values * max(first.n_labels, second.n_labels) > _WIDEST:
@@ -171,7 +172,7 @@ def differencing(
         (smallest[0], smallest[1], smallest[2]),
         int(few.sum()),
         len(np.unique(both[few])),
-        below_l,
+        int(fewer.sum()),
         cells,
         narrowed,
         single,

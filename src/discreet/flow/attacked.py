@@ -21,7 +21,7 @@ from discreet.method import Method
 from discreet.recipe.recipe import Recipe, Step
 
 # More distinct tuples, and records where these are looked at one by one, are left out.
-_MOST_TUPLES, _MOST_RECORDS = 300_000, 200_000
+_MOST_TUPLES, _MOST_RECORDS = 300_000, 1_000_000
 # What guesses must gain for the method to have given something away.
 _GAIN = 0.005
 _BOTH = "minimality and downcoding"  # where levels are drawn
@@ -167,7 +167,7 @@ class _Minimal:
         elif joint["null_policy"] == "match":
             why = "with null_policy = 'match' a record with nulls is in several classes"
         elif self.original.num_rows > _MOST_RECORDS:
-            why = f"the table has more than {_MOST_RECORDS:,} records, which is too slow"
+            why = f"the table has more than {_MOST_RECORDS:,} records, which takes too long"
         if why is not None:
             return {"said": f"Not measured: {why}."}
         from discreet.attacks.minimality import minimality
