@@ -274,6 +274,30 @@ def test_the_last_member_of_a_group():
     assert "Not measured: what is released is not the mean of a group" in median["said"]
 
 
+def test_the_last_household_of_a_group():
+    """A rent is grouped once a household: that is who is known, however many its members are."""
+    rng = np.random.default_rng(1)
+    rent, home = (
+        rng.normal(900, 200, 200).round(2),
+        np.repeat(np.arange(200), rng.integers(1, 4, 200)),
+    )
+    people, alone = (pa.table({"home": ids, "rent": rent[ids]}) for ids in (home, np.arange(200)))
+    roles = {"household": "home", "confidential": ["rent"]}
+    step = OMA | {"columns": ["rent"]}
+
+    def known(table, **more):
+        log = discreet.protect(table, {"roles": roles, "steps": [step | more]}).log
+        return next(x for x in log["attacks"] if x["attack"] == "known members")["figures"][0]
+
+    assert known(people)["columns"] == known(alone)["columns"]
+    assert known(people)["columns"]["rent"] > 0.2
+    # With a category that groups go by as well.
+    both = alone.append_column("kind", pa.array(rng.choice(["flat", "house"], 200)))
+    mixed = {"method": "microaggregation", "columns": ["rent", "kind"], "refine": 0}
+    roles["confidential"] = ["rent", "kind"]
+    assert known(both, **mixed)["columns"]["rent"] > 0.2
+
+
 def test_an_earlier_run_on_the_same_table_is_told():
     release = protected([OMA], "income")
     assert "figures" not in next(x for x in release.log["attacks"] if x["attack"] == "differencing")

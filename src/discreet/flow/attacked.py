@@ -63,7 +63,7 @@ def _measured(
     if attack == "regression on released values":
         return numbers.regressed(step)
     if attack == "known members":
-        return numbers.members(step, step.build())
+        return numbers.members(step, minimal.plan["steps"][number - 1].get("levels", {}))
     if attack == "averaging over releases":
         return averaged(step, recipe)
     if attack in ("downcoding", "minimality"):

@@ -19,6 +19,7 @@ from discreet.recipe.recipe import Recipe, Step
 from discreet.risk._guesses import is_mean
 from discreet.risk.interval import WIDTH
 from discreet.risk.values import sd
+from discreet.table.classes import encode
 from discreet.table.columns import float_values, kind_of
 
 # Records that regressions are tried on, and columns that each uses at most.
@@ -83,8 +84,12 @@ class Numbers:
             return {"said": f"Not measured: {why}."}
         return {"columns": found, "said": _of_lines(found)}
 
-    def members(self, step: Step, method: Method) -> Mapping[str, Any]:
-        """Say how many values follow from a group's mean and the values of its other members."""
+    def members(self, step: Step, levels: Mapping[str, str]) -> Mapping[str, Any]:
+        """Say how many values follow from a group's mean and the values of its other members.
+
+        By `levels`, a column's values are of households or persons, one each.
+        """
+        method = step.build()
         if not is_mean(method):
             return {
                 "said": "Not measured: what is released is not the mean of a group, so that the "
@@ -99,15 +104,42 @@ class Numbers:
             }
         if not mine:
             return {"said": "Not measured: none of its columns is released as numbers."}
-        return self._known(method, mine).to_dict()
+        if self.original.whole:
+            told = self._known(step, method, levels).to_dict()
+            if self.recipe.counted is not None and not levels:
+                told["said"] += (
+                    f" k counts {self.recipe.counted_as} here, and groups of more than k rows are "
+                    "taken as not all known."
+                )
+            return told
+        if levels:
+            return {
+                "said": "Not measured: groups are of households or persons, whose rows are not "
+                "together on this engine; --engine memory measures it."
+            }
+        return self._known_by_sums(method, mine).to_dict()
 
-    def _known(self, method: Method, mine: Sequence[str]) -> Any:
+    def _known(self, step: Step, method: Method, levels: Mapping[str, str]) -> Any:
         from discreet.attacks.known_members import KnownMembers, known_members
+
+        shares: dict[str, float] = {}
+        for level in dict.fromkeys(levels.get(name) for name in step.columns):
+            names = [name for name in step.columns if levels.get(name) == level]
+            names = [name for name in names if name in self.released.schema.names]
+            asked = names if level is None else [*names, level]
+            before, after = beside(self.original, self.released, asked, _TRIED)
+            if level is not None:
+                first = np.unique(encode(before[level], level)[0], return_index=True)[1]
+                before, after = before.take(first), after.take(first)
+            before, after = before.select(names), after.select(names)
+            shares |= known_members(before, after, [(method, names)]).columns
+        return KnownMembers(WIDTH, shares)
+
+    def _known_by_sums(self, method: Method, mine: Sequence[str]) -> Any:
+        from discreet.attacks.known_members import KnownMembers
         from discreet.risk.informed_values import members_on_engine
 
-        before, after = (table.select(mine) for table in self.pair)
-        if self.original.whole:
-            return known_members(before, after, [(method, mine)])
+        _, after = self.pair
         y = {name: float_values(after[name], name) for name in mine}
         y = {name: values[~np.isnan(values)] for name, values in y.items()}
         distinct = {name: np.unique(values) for name, values in y.items() if len(values)}
