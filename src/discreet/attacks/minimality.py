@@ -271,7 +271,7 @@ def _left_half(codes: np.ndarray) -> np.ndarray | None:
     Examples
     --------
     >>> _left_half(np.array([3, 1, 2, 1, 4])).tolist()
-    [False, True, False, True, False]
+    [False, True, True, True, False]
     """
     n, (values, counts) = len(codes), np.unique(codes, return_counts=True)
     if values[0] < 0 or len(values) < 2:

@@ -40,7 +40,7 @@ def attacks_on(recipe: Recipe) -> list[dict[str, Any]]:
     ...     "steps": [{"method": "noise", "columns": ["income"], "scale": 0.2}],
     ... })
     >>> [one["attack"] for one in attacks_on(recipe)][:2]
-    ['linkage by an informed intruder', 'averaging over releases']
+    ['regression on released values', 'linkage by an informed intruder']
     """
     methods = [step.build() for step in recipe.steps]
     found = []
