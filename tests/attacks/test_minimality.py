@@ -9,6 +9,7 @@ import pytest
 
 from discreet.attacks import minimality
 from discreet.attacks._worlds import believed
+from discreet.attacks.minimality import _left_half
 from discreet.datasets import adult_hierarchy_paths, load_adult
 from discreet.errors import BadInput
 from discreet.generalization import (
@@ -20,6 +21,7 @@ from discreet.generalization import (
     Mondrian,
 )
 from discreet.generalization.privacy import bind
+from discreet.kernels.mondrian import _median
 from discreet.kernels.privacy import holds
 from discreet.table import to_arrow
 
@@ -223,7 +225,7 @@ def test_what_is_believed_against_all_ways(either):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("way", ["levels", "local", "suppressed", "mondrian"])
+@pytest.mark.parametrize("way", ["local", "suppressed", "mondrian"])
 def test_what_is_certain_is_true(way, monkeypatch):
     """On random tables: whoever is said to have a value for certain has it."""
     module, certain = import_module("discreet.attacks.minimality"), 0
@@ -238,7 +240,6 @@ def test_what_is_certain_is_true(way, monkeypatch):
 
     monkeypatch.setattr(module._Told, "_believe", believe)
     options = {
-        "levels": {"suppression_limit": 0},
         "local": {"local": True, "suppression_limit": 0.2},
         "suppressed": {"suppression_limit": 0.4},
     }
@@ -260,7 +261,7 @@ def test_what_is_certain_is_true(way, monkeypatch):
         else:
             method = Generalize(flat, DIVERSE, **options[way]).fit(people)
         minimality(people, method.plan_, DIVERSE)
-    assert certain or way == "levels"
+    assert certain
 
 
 def test_adult_as_docs_threats_tells_it():
@@ -279,3 +280,23 @@ def test_adult_as_docs_threats_tells_it():
     cut = Mondrian(model, columns=columns).fit(adult)
     found = minimality(adult, cut.plan_, model)
     assert (found.certain, found.gained) == (0, 145)
+
+
+def test_halves_are_those_that_mondrian_tries():
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        codes = rng.integers(0, rng.integers(2, 6), rng.integers(2, 12))
+        left = _left_half(codes)
+        if len(np.unique(codes)) < 2:
+            assert left is None
+            continue
+        cells = np.column_stack([codes, np.ones_like(codes), np.arange(len(codes))]).astype(
+            np.int32
+        )
+        low, high = codes.min(), codes.max()
+        none, bins = np.empty(0, np.int32), np.empty(1024, np.int64)
+        key, records, share = _median(
+            cells, 0, len(codes), len(codes), 0, -1, none, low, high, False, bins
+        )
+        assert (left == ((codes < key) | ((codes == key) & (share > 0)))).all()
+        assert left.sum() == records
