@@ -50,6 +50,21 @@ def test_values_that_both_classes_have():
     assert differencing(people, one, other, quasi=["age"], secret="ill", k=2, l=3).below_l == 0
 
 
+def test_every_confidential_column_counts():
+    """One person is left with one illness, and another with one job: two in all."""
+    people = pd.DataFrame({"age": [31, 33, 36, 38, 42, 44], "ill": ["A", "B", "C", "B", "A", "C"]})
+    people["job"] = ["x", "y", "x", "w", "x", "y"]
+    one = people.assign(age=["30-35"] * 2 + ["36-40"] * 2 + ["41-44"] * 2)
+    other = people.assign(age=["30-32"] + ["33-36"] * 2 + ["37-44"] * 3)
+    # Illnesses: {A, B}, {C, B}, {A, C}; {A}, {B, C}, {B, A, C}. 33 has {A, B} and {B, C}: B.
+    # 36 has {C, B} twice, 38 {C, B} of {B, A, C}, 42 and 44 {A, C}: two each. 31 had one before.
+    assert differencing(people, one, other, quasi=["age"], secret="ill").below_l == 1
+    # Jobs: {x, y}, {x, w}, {x, y}; {x}, {y, x}, {w, x, y}. 36 has {x, w} and {y, x}: x. 38 has
+    # {x, w} of {w, x, y}, 33, 42 and 44 {x, y}: two each.
+    assert differencing(people, one, other, quasi=["age"], secret="job").below_l == 1
+    assert differencing(people, one, other, quasi=["age"], secret=["ill", "job"]).below_l == 2
+
+
 def test_records_that_can_be_joined():
     """Pay is released as it is in both; 10 occurs twice, so that two records are joined."""
     people = pd.DataFrame({"age": [31, 33, 36, 38], "pay": [10, 10, 20, 30]})
@@ -100,6 +115,21 @@ def test_against_a_brute_force(seed):
         for a, b in zip(values[:n], values[n:], strict=True)
     )
     assert found.below_l == lost
+
+
+def test_suppressed_records_are_no_class_to_go_by():
+    """One record is left out of the one release, and two are stars in the other.
+
+    Shown are {31, 33, 36} and {38, 41}, and {31, 33} and {36, 38}: k is 2, and not 1 for 50, who is
+    left out of the one. 36 is the only one in both of its classes, and so is 38; 41 is the only one
+    of {38, 41} who is stars in the other.
+    """
+    people = pd.DataFrame({"age": [31, 33, 36, 38, 41, 50]})
+    one = pd.DataFrame({"age": ["30-36"] * 3 + ["37-49"] * 2 + [None]})
+    other = pd.DataFrame({"age": ["30-34"] * 2 + ["35-39"] * 2 + ["*"] * 2})
+    found = differencing(people, one, other, quasi=["age"])
+    assert (found.k, found.smallest) == (2, (2, 2, 1))
+    assert (found.below_k, found.classes) == (3, 3)
 
 
 def test_messages():

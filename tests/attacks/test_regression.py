@@ -44,8 +44,27 @@ def test_nothing_is_told_by_values_that_have_nothing_to_do_with_it():
     assert "without a holdout" in found.said
 
 
+def test_nulls_of_other_columns_cost_no_record():
+    """A column that is null everywhere or nearly so is taken as its mean, and tells nothing."""
+    pay, released = noisy(2000, 0.3)
+    alone = regression(pay, released, "x0")
+    nothing = np.full((2000, 2), np.nan)
+    nothing[::40, 1] = np.random.default_rng(5).normal(size=50)
+    beside = [np.hstack([table, nothing]) for table in (pay, released)]
+    found = regression(*beside, "x0")
+    assert found.attack.of == alone.attack.of == 1800
+    assert found.detail["error"] == pytest.approx(alone.detail["error"], abs=0.03)
+    # A record whose own value is null, before or after, cannot be judged.
+    beside[1][:100, 0] = np.nan
+    assert regression(*beside, "x0").attack.of == 1700
+
+
 def test_messages():
     pay, released = noisy(20, 1)
+    with pytest.raises(BadInput, match="columns is empty"):
+        regression(pay, released, "x0", columns=[])
+    with pytest.raises(BadInput, match="known must be a whole number"):
+        regression(pay, released, "x0", known=0)
     with pytest.raises(BadInput, match="secret = 'pay' is no numeric column"):
         regression(pay, released, "pay")
     with pytest.raises(BadInput, match="too few"):

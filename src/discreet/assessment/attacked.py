@@ -210,7 +210,7 @@ def compared(
         first,
         second,
         quasi=asked,
-        secret=next(iter(secrets), None),
+        secret=secrets,
         hierarchies=hierarchies,
     )
 

@@ -129,19 +129,22 @@ class Planned:
         made = []
         for number, group in enumerate(described):
             left = np.flatnonzero(of_tuple == number)
-            rounds = []
+            rounds, single = [], False
             for one in group["rounds"]:
                 levels = tuple(int(one["levels"][name]) for name in self.names)
                 labels = np.array([self._labels(a, levels[a], one) for a in range(len(levels))])
                 at = np.array([self.at(a, levels[a], left) for a in range(len(levels))])
                 place = places_of(labels, at)
                 kept = place >= 0
-                sizes = np.asarray(one["sizes"], np.int64)
+                sizes = np.bincount(place[kept], self.counts[left[kept]], labels.shape[1])
+                sizes = sizes.astype(np.int64)
+                single |= bool((sizes != np.asarray(one["sizes"])).any())
                 rounds.append(Shown(levels, labels, sizes, left[kept], place[kept], np.empty(0)))
                 left = left[~kept]
             if group["treatment"] == "append":
                 left = left[:0]
-            starred = bool(len(left)) and not several and not group["left_out"]
+            # Where single rows of classes are suppressed too, a star may be what was shown.
+            starred = bool(len(left)) and not (several or single or group["left_out"])
             proofs = [one["certificate"] for one in group["rounds"]]
             made.append(Group(rounds, left, starred, proofs))
         return _with_known(made, self.columns, several)

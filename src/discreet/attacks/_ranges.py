@@ -36,20 +36,9 @@ def told_by_ranges(
     table: pa.Table, plan: Mapping[str, Any], counts: np.ndarray, trees: Collection[str]
 ) -> Told:
     """Count what tight labels tell; `trees` names the columns whose labels are of a hierarchy."""
-    if "tuples" not in plan or plan["null_policy"] not in ("segregate", "value", "suppress"):
-        raise BadInput(
-            "downcoding of `mondrian` is of strict cuts, and of null_policy = 'segregate', 'value' "
-            "or 'suppress'"
-        )
     names = list(plan["labels"])
-    codes = {name: _codes(table[name], plan["tuples"]["values"][name], name) for name in names}
-    known = np.array([np.asarray(plan["tuples"]["codes"][name]) + 1 for name in names])
-    place = places_of(known, np.array([codes[name] + 1 for name in names]))
-    of_row = np.append(np.asarray(plan["tuples"]["classes"], np.int64), -1)[place]
+    codes, of_row, alone = classes_of_rows(table, plan)
     sizes = np.bincount(of_row[of_row >= 0], counts[of_row >= 0], len(plan["sizes"]))
-    _, look = numbered([np.asarray(plan["labels"][name]["label"]) + 1 for name in names])
-    # Classes that look alike are one to who sees them, and none of them is told from its size.
-    alone = np.bincount(look)[look] == 1
     found, opened, whole = Told(), np.zeros(len(sizes), bool), np.zeros(len(sizes), bool)
     for name in names:
         one = _Column(plan["labels"][name], codes[name], of_row, counts, sizes, alone)
@@ -65,6 +54,28 @@ def told_by_ranges(
         whole |= one.whole
     found.records, found.made_up = int(sizes[opened].sum()), int(sizes[whole].sum())
     return found
+
+
+def classes_of_rows(
+    table: pa.Table, plan: Mapping[str, Any]
+) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+    """Return the codes of each column, the class of each row, and which classes look like no other.
+
+    A null has the code -1, and so has a suppressed row as its class.
+    """
+    if "tuples" not in plan or plan["null_policy"] not in ("segregate", "value", "suppress"):
+        raise BadInput(
+            "attacks on `mondrian` are on strict cuts, and on null_policy = 'segregate', 'value' "
+            "or 'suppress'"
+        )
+    names = list(plan["labels"])
+    codes = {name: _codes(table[name], plan["tuples"]["values"][name], name) for name in names}
+    known = np.array([np.asarray(plan["tuples"]["codes"][name]) + 1 for name in names])
+    place = places_of(known, np.array([codes[name] + 1 for name in names]))
+    of_row = np.append(np.asarray(plan["tuples"]["classes"], np.int64), -1)[place]
+    _, look = numbered([np.asarray(plan["labels"][name]["label"]) + 1 for name in names])
+    # Classes that look alike are one to who sees them, and none of them is told from its size.
+    return codes, of_row, np.bincount(look)[look] == 1
 
 
 class _Column:

@@ -37,13 +37,14 @@ class Differencing:
     k : int
         What class sizes are held against.
     smallest : tuple of int
-        The smallest class of the one release, of the other, and of both together.
+        The smallest class of the one release, of the other, and of both together; without records
+        of which the release, or both of them, show nothing.
     below_k, classes : int
         Records in classes of the pair with fewer than k records, though their classes in either
         release have k or more, and the number of these classes.
     below_l : int
-        Records for which fewer than l confidential values are left that both classes have, though
-        each class has l or more; 0 where no confidential column was named.
+        Records for which fewer than l values of a confidential column are left that both classes
+        have, though each class has l or more; 0 where no confidential column was named.
     cells, narrowed, single : int
         Cells of quasi columns, without columns of very many values and labels; those whose two
         labels together cover fewer values of the table than either; and of these, those that are
@@ -88,7 +89,7 @@ def differencing(
     other: Any,
     *,
     quasi: Sequence[str],
-    secret: str | None = None,
+    secret: str | Sequence[str] = (),
     k: int | None = None,
     l: int = 2,  # noqa: E741
     hierarchies: Mapping[str, Hierarchy] | None = None,
@@ -104,10 +105,11 @@ def differencing(
         The same rows in the same order; a record that a release leaves out has nulls there.
     quasi : list of str
         The columns that the intruder knows.
-    secret : str, optional
-        The confidential column, as both releases show it.
+    secret : str or list of str
+        The confidential columns, as both releases show them.
     k : int, optional
-        What a class should have; by default, what the smallest class of either release has.
+        What a class should have; by default, what the smallest class of either release has, where
+        suppressed records are no class.
     l : int
         How many confidential values should be left.
     hierarchies : mapping of str to Hierarchy, optional
@@ -133,23 +135,28 @@ def differencing(
         whole(1).check("k", k)
     whole(1).check("l", l)
     tables = [tables_of(original, release) for release in (one, other)]
+    secrets = [secret] if isinstance(secret, str) else list(secret)
     for pair in tables:
         check_known(pair, quasi, "quasi")
-        if secret is not None:
-            check_known(pair, [secret], "secret")
+        if secrets:
+            check_known(pair, secrets, "secret")
     given = hierarchies or {}
     readings = [[reading_of(pair, name, given.get(name)) for name in quasi] for pair in tables]
     labels = [[reading.labels for reading in own] for own in readings]
     classes = [numbered(own)[1] for own in labels]
     _, both = numbered([label for own in labels for label in own])
     sizes = [np.bincount(number)[number] for number in (*classes, both)]
-    smallest = tuple(int(size.min()) for size in sizes)
+    shown = [_shown(own) for own in readings]
+    smallest = tuple(
+        int(size.min(where=told, initial=len(both)))
+        for size, told in zip(sizes, (*shown, shown[0] | shown[1]), strict=True)
+    )
     limit = min(smallest[:2]) if k is None else k
     few = (sizes[2] < limit) & (np.minimum(sizes[0], sizes[1]) >= limit)
-    below_l = 0
-    if secret is not None:
-        released = [as_text(pair.protected[secret], secret) for pair in tables]
-        below_l = int(_fewer_values(classes, both, released, l).sum())
+    fewer = np.zeros(len(both), bool)
+    for name in secrets:
+        released = [as_text(pair.protected[name], name) for pair in tables]
+        fewer |= _fewer_values(classes, both, released, l)
     cells = narrowed = single = 0
     for first, second in zip(*readings, strict=True):
         if first.n_values * max(first.n_labels, second.n_labels) > _WIDEST:
@@ -165,12 +172,17 @@ def differencing(
         (smallest[0], smallest[1], smallest[2]),
         int(few.sum()),
         len(np.unique(both[few])),
-        below_l,
+        int(fewer.sum()),
         cells,
         narrowed,
         single,
         0 if not alike else int((np.bincount(ids := numbered(alike)[1])[ids] == 1).sum()),
     )
+
+
+def _shown(readings: Sequence[Reading]) -> np.ndarray:
+    """Tell of which records a release shows something: not only stars and nulls."""
+    return np.any([reading.labels < reading.n_labels for reading in readings], axis=0)
 
 
 def _fewer_values(

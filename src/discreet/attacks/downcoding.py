@@ -93,7 +93,7 @@ class Downcoding:
         return (
             f"Of {self.cells:,} released cells that stand for several values, {certain}{part}"
             f"{made_up}; the next finer value is guessed right for {self.attack.value:.1%} by one "
-            "who knows the columns' distributions and that nothing finer was possible, and for "
+            "who knows the method and the columns' distributions, and for "
             f"{self.guess.value:.1%} by the distributions alone."
         )
 

@@ -28,9 +28,10 @@ class KnownMembers:
             return "No column is released as means of groups."
         name = max(self.columns, key=self.columns.__getitem__)
         return (
-            f"Who knows the k - 1 other values of a group gets {self.columns[name]:.1%} of the "
-            f"values of '{name}' from the released mean, to within {self.width:g} standard "
-            "deviations."
+            f"Who knows the values of k - 1 people of a group, such as members who put theirs "
+            f"together, gets the last one of it for {self.columns[name]:.1%} of the values of "
+            f"'{name}', to within {self.width:g} standard deviations: k times the released mean "
+            "less what is known. A larger k takes more people who do that."
         )
 
     def to_dict(self) -> dict[str, Any]:

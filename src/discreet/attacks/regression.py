@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet.attacks._excess import Attack, concluded
 from discreet.errors import BadInput, nearest
+from discreet.parameters import whole
 from discreet.risk._guesses import densest
 from discreet.risk.interval import WIDTH
 from discreet.risk.values import refuse_infinite, sd
@@ -33,7 +34,8 @@ def regression(
     """Guess a column by a linear regression on the released columns, learned from known people.
 
     The intruder knows the original value of some records and can tell which they are in the
-    release, fits a line by least squares, and guesses the value of everybody else.
+    release, fits a line by least squares, and guesses the value of everybody else. Where another
+    released column is null, its mean stands for it.
 
     Parameters
     ----------
@@ -76,17 +78,20 @@ def regression(
     for name in used:
         if name not in pairs:
             raise BadInput(f"'{name}' is no numeric column of both tables; {nearest(name, pairs)}")
+    if not used:
+        raise BadInput("columns is empty; name the released columns to learn from")
+    whole(1).check("known", known)
     if not width > 0:
         raise BadInput(f"width = {width} must be above 0")
-    x = pairs[secret][0]
+    x, own = pairs[secret]
     released = np.column_stack([pairs[name][1] for name in used])
-    refuse_infinite(secret, x, released)
-    rows = np.flatnonzero(~np.isnan(x) & ~np.isnan(released).any(axis=1))
+    refuse_infinite(secret, x, own, released)
+    rows = np.flatnonzero(~np.isnan(x) & ~np.isnan(own))
     known = min(known, len(rows) // 2)
     if known < len(used) + 2:
         raise BadInput(
-            f"{len(rows)} records without nulls are too few to learn from {known} of them; use "
-            "fewer columns"
+            f"{len(rows)} records with a value of '{secret}' before and after are too few to learn "
+            f"from {known} of them; use fewer columns"
         )
     order = np.random.default_rng(random_state).permutation(rows)
     learned, others = order[:known], order[known:]
@@ -96,7 +101,7 @@ def regression(
     right = np.abs(guess - x[others]) <= half
     middle = densest(x[learned], half)
     constant = (np.abs(x[others] - middle) <= half).astype(float)
-    own = pairs[secret][1][others]
+    own = own[others]
     scale = spread or 1.0
     both = np.std(guess) * np.std(x[others])
     covariance = np.mean((guess - guess.mean()) * (x[others] - x[others].mean()))
@@ -116,7 +121,10 @@ def regression(
 
 def _fitted(learned: np.ndarray, values: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return what a line through known values says of the others."""
-    centre, scale = learned.mean(axis=0), learned.std(axis=0)
+    there = ~np.isnan(learned)
+    centre = np.where(there, learned, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+    learned, others = (np.where(np.isnan(part), centre, part) for part in (learned, others))
+    scale = learned.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     a, b = ((part - centre) / scale for part in (learned, others))
     slope, *_ = np.linalg.lstsq(a, values - values.mean(), rcond=1e-9)

@@ -78,6 +78,8 @@ def tell_reuse(log: Log, recipe: Recipe) -> Recipe:
     now: Mapping[Any, str] = used.seed_for or {}
     other = [what[part] for part in now if before and before.get(part) != now[part]]
     if other:
+        # Another release of the same table may be about, and both together tell more.
+        log["seed"]["same_table"] = other == [what["recipe"]]
         log["warnings"].append(
             f"the recipe's seed was drawn for {' and '.join(other)}, so all draws, the order of "
             "the rows and the household numbers are new ones"

@@ -177,7 +177,9 @@ def _attack(release: Release) -> None:
     """Note what attacks on the methods themselves come to."""
     release.tell("attacking the methods")
     with timed(release.log, "attacks"):
-        measure_attacks(release.log, release.plan, release.recipe, release.original)
+        measure_attacks(
+            release.log, release.plan, release.recipe, release.original, release.finished
+        )
 
 
 def _treat(worker: Engine, original: Frame, table: Any, recipe: Recipe, tell: Tell) -> Release:

@@ -40,7 +40,7 @@ def attacks_on(recipe: Recipe) -> list[dict[str, Any]]:
     ...     "steps": [{"method": "noise", "columns": ["income"], "scale": 0.2}],
     ... })
     >>> [one["attack"] for one in attacks_on(recipe)][:2]
-    ['linkage by an informed intruder', 'averaging over releases']
+    ['regression on released values', 'linkage by an informed intruder']
     """
     methods = [step.build() for step in recipe.steps]
     found = []
@@ -82,6 +82,10 @@ def _redraws(method: Method, recipe: Recipe) -> bool:
 
 def _is_random(method: Method, recipe: Recipe) -> bool:
     return method.is_random
+
+
+def _changes_numbers(method: Method, recipe: Recipe) -> bool:
+    return method.needs != "any" or method.recipe_name == "shuffle"
 
 
 def _leaves_alike(method: Method, recipe: Recipe) -> bool:
@@ -172,6 +176,15 @@ ATTACKS = (
         on_step=lambda method, recipe: method.averages,
     ),
     Attack(
+        "regression on released values",
+        "numbers are changed in ways that can be learned: a line through the values of some known "
+        "people guesses those of the others, with the help of the other released columns",
+        "nothing; the change must be large enough",
+        "values that a line comes near, though the released value does not",
+        ("informed_values",),
+        on_step=_changes_numbers,
+    ),
+    Attack(
         "linkage by an informed intruder",
         "values are changed one by one, and an intruder may know values and the method",
         "parameters are not published, unless publish_noise says so",
@@ -214,7 +227,8 @@ ATTACKS = (
         "differencing",
         "a release of nearly the same people with other groups or levels can be subtracted",
         "one release of one table is consistent in itself",
-        "compare with earlier releases, which Discreet does not know (attacks.differencing)",
+        "compare with earlier releases, which Discreet does not know: discreet attack ORIGINAL "
+        "EARLIER THIS",
         on_step=lambda method, recipe: method.effect == "coarsens",
     ),
     Attack(

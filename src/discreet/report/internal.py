@@ -235,7 +235,7 @@ def _attacks(log: Facts) -> Table | None:
         )
         for one in log.get("attacks", ())
     ]
-    head = ("attack", "why it applies", "what is done", "measured by", "what remains")
+    head = ("attack", "why it applies", "what is done", "what was measured", "what remains")
     reading = (
         "The attacks that apply to this recipe. The intruder knows people in the table with their "
         "quasi values, knows this program, has all of public/ and every other table about these "
@@ -248,8 +248,12 @@ def _attacks(log: Facts) -> Table | None:
 
 def _measured(attack: Facts) -> str:
     """Name the measures of an attack, and say what it came to where that is known."""
-    said = list(dict.fromkeys(one["said"] for one in attack.get("figures", ())))
-    return " ".join(filter(None, [figure(attack["measured"]), *said])) or "–"
+    figures = attack.get("figures", ())
+    said = list(dict.fromkeys(one["said"] for one in figures))
+    if len(said) > 1:
+        said = [f"Step {one['step']}: {one['said']}" for one in figures]
+    names = figure(attack["measured"]) + "." * bool(said) if attack["measured"] else ""
+    return " ".join(filter(None, [names, *said])) or "–"
 
 
 def _where(steps: Sequence[int]) -> str:

@@ -288,7 +288,7 @@ def _counted(before: pa.Table, after: pa.Table, name: str) -> tuple[pa.Array, np
     return labels, np.bincount(places, found.field("counts"), minlength=len(labels))
 
 
-def _members_on_engine(
+def members_on_engine(
     released: Mapping[str, np.ndarray],
     values: Mapping[str, np.ndarray],
     sums: Mapping[str, tuple[np.ndarray, np.ndarray]],
@@ -334,7 +334,7 @@ def _take(t: Facts) -> Entry:
         released = {name: both[1][~np.isnan(both).any(axis=0)] for name, both in pairs.items()}
         values = {name: np.unique(y) for name, y in released.items() if len(y)}
         known = _All(
-            partial(_members_on_engine, released, values, t.sums_by_value(values)),
+            partial(members_on_engine, released, values, t.sums_by_value(values)),
             partial(_counted_on_engine, t, rows.before),
         )
     with warnings.catch_warnings(action="ignore"):
