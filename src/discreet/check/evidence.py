@@ -83,6 +83,8 @@ class Log(TypedDict):
     attacks: NotRequired[list[dict[str, Any]]]  # what an intruder could try, and what is done
     seconds: dict[str, float]
     suppressed: NotRequired[dict[str, Any]]
+    # Who was set aside: the share, records, groups and what these are, and their largest word.
+    holdout: NotRequired[dict[str, Any]]
     engine: NotRequired[str]
     output: NotRequired[dict[str, Any]]
     usage: NotRequired[dict[str, Any]]
@@ -221,6 +223,8 @@ def _check_log(log: Mapping[str, Any]) -> None:
     for step in log["steps"]:
         _check_kind("a step of log.json", step, dict)
         _check_kind("'changed_cells' of a step of log.json", step["changed_cells"], dict)
+    for name in ("records", "groups", "up_to") if "holdout" in log else ():
+        _check_kind(f"'{name}' of 'holdout' of log.json", log["holdout"][name], int)
     _check_kind("'hmac' of 'input' of log.json", log["input"]["hmac"], str)
     _check_kind("'placed' of 'input' of log.json", log["input"]["placed"], bool)
 
