@@ -230,8 +230,10 @@ def test_a_holdout_by_hand_that_is_in_the_original_too(people):
     inside, outside = people[:500], people[500:]
     release = protect(inside, recipe)
     attack(inside, release, holdout=outside, queries=50)
-    for some in (inside[:15], inside[:100]):
+    for some in (inside[:4], inside[:100]):
+        # Names give four away; all that is released, a hundred.
         both = pa.concat_tables([outside, some])
+        both = both if len(some) == 4 else both.drop_columns(["name"])
         with pytest.raises(BadInput, match=r"records of the holdout are in the original, too"):
             attack(inside, release, holdout=both, queries=50)
     # With a column or two, people are like others by chance, and nobody is the same for that.

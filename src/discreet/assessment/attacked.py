@@ -25,6 +25,7 @@ from discreet.engines.choice import open_engine
 from discreet.errors import BadInput, nearest
 from discreet.recipe.roles import Roles
 from discreet.table.fingerprint import cell_numbers
+from discreet.table.labels import is_text
 
 Tell = Callable[[str], None]
 
@@ -126,15 +127,18 @@ def attack(
         names = _shared(one)
         before, after = one.beside(names)
         notes = _notes(one, before, paired=how["roles"] is None)
-    held = None
-    if holdout is not None:
-        held = _held(holdout, names, one, dialect)
-        notes += _refuse_inside(held, before)
-    elif one.holdout is not None:
-        held = _held(one.holdout, names, one, None)
-        notes.append(
-            f"the holdout is the {held.num_rows:,} records that were set aside before any step"
-        )
+        held = None
+        if holdout is not None:
+            held = _held(holdout, names, one, dialect)
+            wide = _also_there(one, held, names)
+            _like_inside(held.select(wide), one.beside(wide)[0])
+            held = held.select(names)
+            notes += _like_inside(held, before)
+        elif one.holdout is not None:
+            held = _held(one.holdout, names, one, None).select(names)
+            notes.append(
+                f"the holdout is the {held.num_rows:,} records that were set aside before any step"
+            )
     roles = one.recipe.roles
     secrets = _secrets(one, names, secret)
     keys = [] if roles is None else [name for name in roles.quasi if name in names]
@@ -292,10 +296,28 @@ def _held(holdout: Any, names: Sequence[str], one: Opened, dialect: Dialect | No
     if missing := [name for name in names if name not in table.column_names]:
         called = holdout if isinstance(holdout, str | Path) else "the holdout"
         raise BadInput(f"{called} has no column '{missing[0]}', which original and release have")
-    return table.select(names)
+    return table
 
 
-def _refuse_inside(table: pa.Table, before: pa.Table) -> list[str]:
+def _also_there(one: Opened, held: pa.Table, names: Sequence[str]) -> list[str]:
+    """Name the columns that original and holdout share, released or not: names tell who is who.
+
+    Of an original that is not in memory only those that are released, since of others the types
+    are not known.
+    """
+    known = (
+        [n for n in one.before.schema.names if n in held.column_names] if one.before.whole else []
+    )
+    sides = (one.before.schema, held.schema)
+    telling = [n for n in known if all(_tells(side.field(n).type) for side in sides)]
+    return list(dict.fromkeys([*names, *telling]))
+
+
+def _tells(kind: pa.DataType) -> bool:
+    return is_text(kind) or pa.types.is_integer(kind)
+
+
+def _like_inside(table: pa.Table, before: pa.Table) -> list[str]:
     """Refuse a holdout with people of the original; say how many are like one of them by chance.
 
     A newcomer is like a record that is alone in the original with a chance of about 2 m / n, where
@@ -308,7 +330,7 @@ def _refuse_inside(table: pa.Table, before: pa.Table) -> list[str]:
     words, counts = np.unique(_row_words(before), return_counts=True)
     like, alone = (int(np.isin(held, some).sum()) for some in (words, words[counts == 1]))
     by_chance = 2 * size * (int((counts == 2).sum()) + 1) / len(before)
-    if alone > by_chance + 3 * np.sqrt(by_chance * (1 + 2 * size / len(before))):
+    if alone > by_chance + 4 * np.sqrt(by_chance * (1 + 2 * size / len(before))):
         raise BadInput(
             f"{like:,} of {size:,} records of the holdout are in the original, too, and more of "
             "them than chance explains; give people who are not in the release"
