@@ -193,6 +193,15 @@ def test_the_check_finds_edits_on_both_sides(place, run):
     held = parquet.read_table("out/internal/holdout.parquet")
     parquet.write_table(held.slice(1), "out/internal/holdout.parquet")
     assert run("check", "out")[0] == 1
+    log = Path("out/internal/log.json")
+    text = log.read_text("utf-8")
+    for edit in ({"up_to": -1}, {"groups": None}, {"what": "people"}):
+        content = json.loads(text)
+        content["holdout"] |= edit
+        log.write_text(json.dumps(content), "utf-8")
+        code, _, errors = run("check", "out", "--original", "people.csv")
+        assert code == 2
+        assert "is not the internal folder of a release" in errors
 
 
 def test_an_attack_takes_it_by_itself_and_says_so(place, run, people):
@@ -255,6 +264,18 @@ def test_the_table_has_the_kind_of_the_input_and_lacks_them(people, kind):
     gone = release.holdout["original_row"].to_numpy()
     assets = np.delete(people["assets"].to_numpy(), gone)
     assert np.array_equal(np.asarray(release.table["assets"], float), assets, equal_nan=True)
+
+
+def test_the_same_people_whatever_the_types_of_a_format(tmp_path, people):
+    recipe = {
+        "roles": {"confidential": ["income"], "household": "household_id", "rest": "drop"},
+        "steps": [],
+        "counts": "rows",
+    }
+    real = people.to_pandas().astype({"household_id": float})
+    path = protect(real, recipe, holdout=0.1).save(tmp_path / "out")
+    internal = tmp_path / "out/internal"
+    assert discreet.check_release(path, internal / "recipe.toml", internal, people).ok
 
 
 def test_rows_without_a_place_are_known_by_their_unit_or_key(tmp_path, people):

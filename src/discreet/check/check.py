@@ -54,7 +54,8 @@ def check_release(
     internal : path of the internal folder, optional
         Adds: the files' hashes and the manifest's code, the plan's figures.
     original : table, Frame or path, optional
-        Adds, together with `internal`: every cell equals the plan applied.
+        Adds, together with `internal`: every cell equals the plan applied. Those whom `protect`
+        has set aside are left out of it.
     engine : {"auto", "memory", "duckdb"}
         Where files are checked. `"auto"`: on DuckDB where the release was made on an engine or the
         files do not fit in memory, and else in memory.

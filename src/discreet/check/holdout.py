@@ -27,8 +27,7 @@ from discreet.engines.frame import remaining
 from discreet.engines.memory import MemoryFrame
 from discreet.recipe.recipe import Recipe, needed_columns
 from discreet.table.cells import plain
-from discreet.table.fingerprint import Fingerprint
-from discreet.table.keys import group_numbers, row_numbers
+from discreet.table.fingerprint import Fingerprint, cell_numbers
 from discreet.table.labels import take_rows
 
 HOLDOUT = "holdout.parquet"
@@ -159,14 +158,19 @@ def _words(
     words, left = np.empty(len(rows), np.uint64), np.full(len(rows), True)
     for what, name in groups:
         own = left & piece[name].is_valid().to_numpy()
-        if own.any():
-            numbers = group_numbers(piece[name].filter(pa.array(own)))
-            words[own] = Draws(seed, "holdout", what).words(numbers)
+        words[own] = _drawn(seed, what, piece[name].filter(pa.array(own)))
         left &= ~own
-    if left.any():
-        numbers = rows if key is None else row_numbers(piece[key], key)
-        words[left] = Draws(seed, "holdout", "row").words(numbers[left])
+    if key is not None:
+        words[left] = _drawn(seed, "row key", piece[key].filter(pa.array(left)))
+    else:
+        words[left] = Draws(seed, "holdout", "row").words(rows[left])
     return words
+
+
+def _drawn(seed: int, what: str, column: pa.ChunkedArray) -> np.ndarray:
+    """Draw by what cells hold, whatever the type that a format gives them."""
+    numbers = cell_numbers(seed, column, np.zeros(len(column), np.uint64))
+    return Draws(seed, "holdout", what).words(numbers)
 
 
 def _words_once(
