@@ -278,6 +278,24 @@ def test_the_same_people_whatever_the_types_of_a_format(tmp_path, people):
     assert discreet.check_release(path, internal / "recipe.toml", internal, people).ok
 
 
+def test_rows_are_named_as_they_are_in_the_original(place, run, people):
+    told = protected(run, "rows", "out")["assessment"]["figures"]["riskiest"]
+    again = json.loads(done(run("assess", "people.csv", "out", "--json")))["figures"]["riskiest"]
+    assert [one["row"] for one in told] == [one["row"] for one in again]
+    everyone = people.to_pandas().fillna({"age": -1, "sex": "none"})
+    shown = everyone.drop(index=pd.read_parquet("out/internal/holdout.parquet")["original_row"])
+    assert len(told) > 5
+    for one in told:
+        record = shown.loc[one["row"] - 1]
+        same = (shown["age"] == record["age"]) & (shown["sex"] == record["sex"])
+        assert one["class_before"] == same.sum()
+    odd = people.set_column(
+        people.column_names.index("income"), "income", pa.array([np.inf] * len(people))
+    )
+    with pytest.raises(BadInput, match=r"row \d+.* \(rows are counted without those that are set"):
+        protect(odd, "rows.toml", holdout=0.1)
+
+
 def test_rows_without_a_place_are_known_by_their_unit_or_key(tmp_path, people):
     relation = duckdb.from_arrow(people)
     recipe = {"roles": {"confidential": ["income"], "rest": "drop"}, "steps": []}

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from discreet.assessment.assessment import Assessment, assess_frames
@@ -17,7 +18,7 @@ from discreet.assessment.samples import beside
 from discreet.check.evidence import Evidence, Plan
 from discreet.check.folders import find_release
 from discreet.check.frames import same_input
-from discreet.check.holdout import HOLDOUT, without_holdout
+from discreet.check.holdout import HOLDOUT, rows_in_all, without_holdout
 from discreet.check.kept import refuse_changed
 from discreet.check.two_tables import read_joined, read_released
 from discreet.engines import Engine, Frame
@@ -52,9 +53,10 @@ class Opened:
         recipe = self.recipe.model_copy(
             update={name: getattr(like, name) for name in ("roles", "counts", "indicators")}
         )
-        return assess_frames(
+        found = assess_frames(
             self.before, self.after, recipe, suppressed=self.suppressed, measures=measures
         )
+        return by_original(found, self.holdout)
 
     def beside(self, columns: Sequence[str]) -> tuple[pa.Table, pa.Table]:
         """Return the rows of both, or a sample; see `samples.beside`."""
@@ -193,6 +195,14 @@ def _made(release: Any, read: Read) -> Opened:
     gone = suppressed_records(release.plan)
     number = release.log["release"]
     return Opened(before, release.released, release.recipe, gone, number, release.holdout)
+
+
+def by_original(found: Assessment, holdout: Any) -> Assessment:
+    """Name the riskiest records by their rows in the original with its holdout, if there is one."""
+    if holdout is not None and found.figures is not None:
+        for one in found.figures.get("riskiest") or ():
+            one["row"] = int(rows_in_all(holdout, np.array([one["row"] - 1]))[0]) + 1
+    return found
 
 
 def original_of(release: str | Path) -> Path:

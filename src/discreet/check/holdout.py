@@ -96,6 +96,21 @@ def without_holdout(original: Frame, recipe: Recipe, log: Mapping[str, Any]) -> 
     return original if len(gone) == original.num_rows else without_rows(original, gone)
 
 
+def rows_in_all(holdout: Any, rows: np.ndarray) -> np.ndarray:
+    """Return where rows of those that remain are in the original, as a holdout or its file tells.
+
+    Examples
+    --------
+    >>> rows_in_all(pa.table({"original_row": [1, 3]}), np.arange(4)).tolist()
+    [0, 2, 4, 5]
+    """
+    held = holdout if isinstance(holdout, pa.Table) else parquet.read_table(holdout)
+    if PLACE not in held.column_names:
+        return rows
+    gone = held[PLACE].to_numpy()
+    return rows + np.searchsorted(gone - np.arange(len(gone)), rows, side="right")
+
+
 def same_holdout(evidence: Evidence | None, everyone: Frame | None) -> list[Finding]:
     """Verify that a holdout has those whom the recipe's seed draws, and who are not in the release.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -195,7 +196,12 @@ def _treat(worker: Engine, original: Frame, table: Any, recipe: Recipe, tell: Te
         recipe = with_seeds(recipe)
     aside = set_aside(original, recipe)
     original = aside.frame
-    decided, treated, finished = treat(original, recipe, worker.name, tell)
+    try:
+        decided, treated, finished = treat(original, recipe, worker.name, tell)
+    except BadInput as error:
+        if aside.told is None or not re.search(r"\brow \d", str(error)):
+            raise
+        raise BadInput(f"{error} (rows are counted without those that are set aside)") from None
     log = decided.log
     log["seed"]["drawn"] = fresh
     if aside.told is not None:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from discreet.assessment import Assessment
 from discreet.assessment.assessment import assess_frames
-from discreet.assessment.opened import suppressed_records
+from discreet.assessment.opened import by_original, suppressed_records
 from discreet.check import CheckReport
 from discreet.check.evidence import Evidence, Log, Plan, save_plan
 from discreet.check.folders import is_file_target
@@ -202,7 +202,8 @@ class Release:
 
     def _assess(self, released: Frame) -> Assessment:
         records = suppressed_records(self.plan)
-        return assess_frames(self.original, released, self.recipe, suppressed=records)
+        found = assess_frames(self.original, released, self.recipe, suppressed=records)
+        return by_original(found, self.holdout)
 
     def save(
         self,
