@@ -44,7 +44,7 @@ test-browser: setup
 	touch .venv/.spark
 
 test-spark: setup .venv/.spark
-	$(BIN)/python -m pytest -m spark tests/spark tests/flow/test_every_engine.py
+	$(BIN)/python -m pytest -m spark tests/spark tests/flow/test_every_engine.py tests/flow/test_holdout.py
 
 lint: setup
 	$(BIN)/ruff check .

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from discreet.assessment.opened import Dialect, Opened, opened
@@ -23,6 +24,8 @@ from discreet.check.folders import find_release
 from discreet.engines.choice import open_engine
 from discreet.errors import BadInput, nearest
 from discreet.recipe.roles import Roles
+from discreet.table.fingerprint import cell_numbers
+from discreet.table.labels import is_text
 
 Tell = Callable[[str], None]
 
@@ -80,7 +83,8 @@ def attack(
     release : Release or path
         What `protect` gave, a release folder, or a released file.
     holdout : table or path, optional
-        People like those of the original who are not in the release: the control group.
+        People like those of the original who are not in the release: the control group. By default
+        those whom `protect` set aside for it, if it did.
     known : list of str, optional
         The columns that an intruder knows of people; by default the quasi ones of the recipe, and
         without one all columns but the secret.
@@ -123,7 +127,18 @@ def attack(
         names = _shared(one)
         before, after = one.beside(names)
         notes = _notes(one, before, paired=how["roles"] is None)
-    held = None if holdout is None else _held(holdout, names, one, before, dialect)
+        held = None
+        if holdout is not None:
+            held = _held(holdout, names, one, dialect)
+            wide = _also_there(one, held, names)
+            _like_inside(held.select(wide), one.beside(wide)[0])
+            held = held.select(names)
+            notes += _like_inside(held, before)
+        elif one.holdout is not None:
+            held = _held(one.holdout, names, one, None).select(names)
+            notes.append(
+                f"the holdout is the {held.num_rows:,} records that were set aside before any step"
+            )
     roles = one.recipe.roles
     secrets = _secrets(one, names, secret)
     keys = [] if roles is None else [name for name in roles.quasi if name in names]
@@ -168,7 +183,10 @@ def _tried(
         else:
             found.left_out[f"inference of {name}"] = "needs a known column besides"
     if given["holdout"] is None:
-        found.left_out["membership"] = "needs a holdout, people who are not in the release"
+        found.left_out["membership"] = (
+            "needs a holdout, people who are not in the release; protect --holdout 0.1 sets some "
+            "aside"
+        )
     else:
         tell("membership")
         found.attacks.append(membership(before, after, known=everything, **given))
@@ -197,7 +215,12 @@ def compared(
     with opened(original, pair, **how) as both:
         shared = [_shared(release) for release in both]
         names = [name for name in shared[0] if name in shared[1]]
-        (before, first), (_, second) = (release.beside(names) for release in both)
+        (before, first), (other_before, second) = (release.beside(names) for release in both)
+    if not before.equals(other_before):
+        raise BadInput(
+            "the two releases are of other records, since a holdout of its own was set aside for "
+            "each; protect both with the same seed and holdout to put them together"
+        )
     roles = both[0].recipe.roles
     keys = [] if roles is None else [name for name in roles.quasi if name in names]
     secrets = _secrets(both[0], names, secret)
@@ -260,9 +283,7 @@ def _drawn(one: Opened) -> list[str]:
     return moved
 
 
-def _held(
-    holdout: Any, names: Sequence[str], one: Opened, before: pa.Table, dialect: Dialect | None
-) -> pa.Table:
+def _held(holdout: Any, names: Sequence[str], one: Opened, dialect: Dialect | None) -> pa.Table:
     """Read the holdout as the original was read."""
     how = {key: value for key, value in (dialect or {}).items() if value is not None}
     with open_engine("memory") as working:
@@ -275,9 +296,58 @@ def _held(
     if missing := [name for name in names if name not in table.column_names]:
         called = holdout if isinstance(holdout, str | Path) else "the holdout"
         raise BadInput(f"{called} has no column '{missing[0]}', which original and release have")
-    if table.select(before.column_names).equals(before):
-        raise BadInput("the holdout is the original; give people who are not in the release")
     return table
+
+
+def _also_there(one: Opened, held: pa.Table, names: Sequence[str]) -> list[str]:
+    """Name the columns that original and holdout share, released or not: names tell who is who.
+
+    Of an original that is not in memory only those that are released, since of others the types
+    are not known.
+    """
+    known = (
+        [n for n in one.before.schema.names if n in held.column_names] if one.before.whole else []
+    )
+    sides = (one.before.schema, held.schema)
+    telling = [n for n in known if all(_tells(side.field(n).type) for side in sides)]
+    return list(dict.fromkeys([*names, *telling]))
+
+
+def _tells(kind: pa.DataType) -> bool:
+    return is_text(kind) or pa.types.is_integer(kind)
+
+
+def _like_inside(table: pa.Table, before: pa.Table) -> list[str]:
+    """Refuse a holdout with people of the original; say how many are like one of them by chance.
+
+    A newcomer is like a record that is alone in the original with a chance of about 2 m / n, where
+    m tuples of values are held by two records each (Good and Turing). One more pair than there is
+    keeps the bound above 0.
+    """
+    if table.equals(before):
+        raise BadInput("the holdout is the original; give people who are not in the release")
+    held, size = _row_words(table), len(table)
+    words, counts = np.unique(_row_words(before), return_counts=True)
+    like, alone = (int(np.isin(held, some).sum()) for some in (words, words[counts == 1]))
+    by_chance = 2 * size * (int((counts == 2).sum()) + 1) / len(before)
+    if alone > by_chance + 4 * np.sqrt(by_chance * (1 + 2 * size / len(before))):
+        raise BadInput(
+            f"{like:,} of {size:,} records of the holdout are in the original, too, and more of "
+            "them than chance explains; give people who are not in the release"
+        )
+    if not like:
+        return []
+    several = "are" if like > 1 else "is"
+    said = f"{like:,} of {size:,} records of the holdout {several} like one of the original in "
+    return [said + "every shared column, which chance explains"]
+
+
+def _row_words(table: pa.Table) -> np.ndarray:
+    """Return a number of each row, the same where all cells are."""
+    words = np.zeros(len(table), np.uint64)
+    for column in table.columns:
+        words = cell_numbers(0, column, words)
+    return words
 
 
 def _notes(one: Opened, before: pa.Table, paired: bool) -> list[str]:

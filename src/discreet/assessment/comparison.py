@@ -18,6 +18,7 @@ from discreet.assessment.catalogue import axes
 from discreet.assessment.learned import values_learned
 from discreet.assessment.opened import Opened, opened
 from discreet.check.folders import find_release
+from discreet.check.holdout import groups_of
 from discreet.errors import BadInput
 from discreet.measure import Figure
 from discreet.private import write_private
@@ -406,6 +407,11 @@ def _notes(
                     f"{name} calls other columns {role} than {first[0]}, by whose roles all are "
                     "measured"
                 )
+        if _aside(first[1]) != _aside(source):
+            notes.append(
+                f"{name} was made from other records of the original than {first[0]}, since a "
+                "holdout was set aside; each is measured by its own"
+            )
         ours, theirs = (one.recipe.counted_as for one in (first[1], source))
         if ours != theirs:
             notes.append(f"{name} counts {theirs}, {first[0]} {ours}, by which all are measured")
@@ -429,6 +435,12 @@ def _notes(
         told = "; ".join(f"{one.name}: {one.risk_by}" for one in compared)
         notes.append(f"the intruder who finds most is not the same for all: {told}")
     return notes
+
+
+def _aside(source: Opened) -> tuple[Any, ...]:
+    """Return what decides who was set aside."""
+    recipe = source.recipe
+    return () if recipe.holdout is None else (recipe.holdout, recipe.seed, groups_of(recipe))
 
 
 def _why(assessment: Assessment, measure: str) -> str:

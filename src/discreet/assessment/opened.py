@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from discreet.assessment.assessment import Assessment, assess_frames
@@ -17,6 +18,7 @@ from discreet.assessment.samples import beside
 from discreet.check.evidence import Evidence, Plan
 from discreet.check.folders import find_release
 from discreet.check.frames import same_input
+from discreet.check.holdout import HOLDOUT, rows_in_all, without_holdout
 from discreet.check.kept import refuse_changed
 from discreet.check.two_tables import read_joined, read_released
 from discreet.engines import Engine, Frame
@@ -40,6 +42,7 @@ class Opened:
     recipe: Recipe
     suppressed: int = 0  # records, in the file as stars or not at all
     release: str = ""  # its number, as the log has it
+    holdout: Any = None  # who was set aside, a table or its file, where somebody was
     note: str | None = None  # that nobody can tell whether its files are those that were written
 
     def assess(
@@ -50,9 +53,10 @@ class Opened:
         recipe = self.recipe.model_copy(
             update={name: getattr(like, name) for name in ("roles", "counts", "indicators")}
         )
-        return assess_frames(
+        found = assess_frames(
             self.before, self.after, recipe, suppressed=self.suppressed, measures=measures
         )
+        return by_original(found, self.holdout)
 
     def beside(self, columns: Sequence[str]) -> tuple[pa.Table, pa.Table]:
         """Return the rows of both, or a sample; see `samples.beside`."""
@@ -159,6 +163,10 @@ def _written(
     seed = rules.order_seed or (known and known.order_seed)
     rules = rules.model_copy(update={"roles": roles or rules.roles, "order_seed": seed})
     before = read(rules, evidence)
+    held = None
+    if evidence is not None and "holdout" in evidence.log and evidence.folder is not None:
+        before = without_holdout(before, evidence.recipe, evidence.log)
+        held = evidence.folder / HOLDOUT
     if evidence is None:
         after = starred(working.read(table, list, (), rules.numeric))
         if rules.apart:
@@ -174,18 +182,27 @@ def _written(
     if evidence.mapped != after.num_rows:
         raise BadInput(f"{evidence.row_map} does not have the rows of {table}")
     gone = suppressed_records(evidence.plan)
-    return Opened(before, after, rules, gone, evidence.log["release"], note)
+    return Opened(before, after, rules, gone, evidence.log["release"], held, note)
 
 
 def _made(release: Any, read: Read) -> Opened:
     """Open a release that is in memory."""
     if not release.original.whole:
         raise BadInput(f"a release on {release.engine.name} is compared once it is saved")
-    before = read(release.recipe, None)
+    before = without_holdout(read(release.recipe, None), release.recipe, release.log)
     if not before.native().equals(release.original.table):
         raise BadInput("a release was made from another table than the original given")
     gone = suppressed_records(release.plan)
-    return Opened(before, release.released, release.recipe, gone, release.log["release"])
+    number = release.log["release"]
+    return Opened(before, release.released, release.recipe, gone, number, release.holdout)
+
+
+def by_original(found: Assessment, holdout: Any) -> Assessment:
+    """Name the riskiest records by their rows in the original with its holdout, if there is one."""
+    if holdout is not None and found.figures is not None:
+        for one in found.figures.get("riskiest") or ():
+            one["row"] = int(rows_in_all(holdout, np.array([one["row"] - 1]))[0]) + 1
+    return found
 
 
 def original_of(release: str | Path) -> Path:

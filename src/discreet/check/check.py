@@ -12,6 +12,7 @@ from discreet.check.evidence import Evidence
 from discreet.check.findings import CheckReport, Finding
 from discreet.check.formats import same_in_all
 from discreet.check.frames import check_frames
+from discreet.check.holdout import same_holdout, without_holdout
 from discreet.check.manifest import AUTHENTIC
 from discreet.check.signatures import signatures
 from discreet.check.two_tables import read_joined, read_released
@@ -53,7 +54,8 @@ def check_release(
     internal : path of the internal folder, optional
         Adds: the files' hashes and the manifest's code, the plan's figures.
     original : table, Frame or path, optional
-        Adds, together with `internal`: every cell equals the plan applied.
+        Adds, together with `internal`: every cell equals the plan applied. Those whom `protect`
+        has set aside are left out of it.
     engine : {"auto", "memory", "duckdb"}
         Where files are checked. `"auto"`: on DuckDB where the release was made on an engine or the
         files do not fit in memory, and else in memory.
@@ -95,15 +97,18 @@ def check_release(
             released = list(_released(session, protected, recipe, evidence))
         except Misfit as error:
             return CheckReport((Finding(FITS, "broken", str(error)),))
-        before = original
+        everyone = original
         if not isinstance(original, Frame | None):
             tell("opening the original")
             needed = partial(needed_columns, recipe)
-            before = session.read(original, needed, recipe.null_markers, recipe.numeric, dialect)
+            everyone = session.read(original, needed, recipe.null_markers, recipe.numeric, dialect)
+        before = everyone
+        if evidence is not None and everyone is not None:
+            before = without_holdout(everyone, evidence.recipe, evidence.log)
         tell("checking")
-        formats = []
+        formats = same_holdout(evidence, everyone)
         if path is not None and evidence is not None and evidence.schema is not None:
-            formats = same_in_all(session, path, released[0], recipe, evidence)
+            formats += same_in_all(session, path, released[0], recipe, evidence)
         reports = (check_frames(one, recipe, evidence, before, path, against) for one in released)
         first = next(reports)
         found = first if first.ok else next((other for other in reports if other.ok), first)

@@ -22,6 +22,7 @@ from discreet.table.files import parquet_files
 LONGEST_JSON_ARRAY = 10_000
 # Marks an internal folder whose table is not in its place yet.
 UNFINISHED = "UNFINISHED"
+_GROUPS = ("records", "units", "households")  # what a holdout is drawn from
 # Stands in a plan's JSON for an array in a file of its own. No column can be called this there.
 FILE_KEY = "$array in file"
 # What makes a plan that cannot be applied: it was edited, or is not this table's.
@@ -83,6 +84,8 @@ class Log(TypedDict):
     attacks: NotRequired[list[dict[str, Any]]]  # what an intruder could try, and what is done
     seconds: dict[str, float]
     suppressed: NotRequired[dict[str, Any]]
+    # Who was set aside: the share, records, groups and what these are, and their largest word.
+    holdout: NotRequired[dict[str, Any]]
     engine: NotRequired[str]
     output: NotRequired[dict[str, Any]]
     usage: NotRequired[dict[str, Any]]
@@ -170,6 +173,11 @@ class Evidence:
         """Raise where the files do not have the parts that are looked at."""
         _check_log(self.log)
         _ = self.seed, self.mapped
+        held = self.log.get("holdout")
+        if (held is None) != (self.recipe.holdout is None):
+            raise ValueError("its recipe and its log do not agree on a holdout")
+        if held is not None and not (0 <= held["up_to"] < 1 << 64 and held["what"] in _GROUPS):
+            raise ValueError("what it says of a holdout cannot be")
         if self.schema is not None and len(set(self.schema.names)) < len(self.schema):
             raise ValueError("its schema names a column twice")
         gone = self.suppressed
@@ -221,6 +229,8 @@ def _check_log(log: Mapping[str, Any]) -> None:
     for step in log["steps"]:
         _check_kind("a step of log.json", step, dict)
         _check_kind("'changed_cells' of a step of log.json", step["changed_cells"], dict)
+    for name in ("records", "of", "groups", "of_groups", "up_to") if "holdout" in log else ():
+        _check_kind(f"'{name}' of 'holdout' of log.json", log["holdout"][name], int)
     _check_kind("'hmac' of 'input' of log.json", log["input"]["hmac"], str)
     _check_kind("'placed' of 'input' of log.json", log["input"]["placed"], bool)
 

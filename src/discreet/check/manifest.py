@@ -32,7 +32,7 @@ _PUBLIC = r"confidential\.[\w.]+|codebook\.md|report\.html|manifest\.(json|sig)"
 _INTERNAL = (
     r"README\.txt|recipe\.toml|(pseudonyms|project)\.key|plan\.json|plan[-\d]+\.parquet|log\.json|"
     r"rows\.parquet(/part-\d+\.parquet)?|schema\.arrow|check\.json|assessment\.json|report\.html|"
-    r"manifest\.(json|sig)"
+    r"holdout\.parquet|manifest\.(json|sig)"
 )
 # What others may do with files and folders at most.
 _LIMITS = {"public": (0o644, 0o755), "internal": (0o600, 0o700)}

@@ -25,7 +25,10 @@ def attack(
     ],
     holdout: Annotated[
         Path | None,
-        typer.Option(help="People like those of the original who are not in the release."),
+        typer.Option(
+            help="People like those of the original who are not in the release (those whom protect "
+            "set aside, if it did)."
+        ),
     ] = None,
     known: Annotated[
         str | None, typer.Option(help="Columns that an intruder knows, such as age,sex,town.")

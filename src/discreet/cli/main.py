@@ -118,6 +118,10 @@ def protect(
     sign: Annotated[
         Path | None, typer.Option(help="Ed25519 private key (PEM) to sign the release with.")
     ] = None,
+    holdout: Annotated[
+        float | None,
+        typer.Option(help="Share of the records to set aside for attacks, such as 0.1."),
+    ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print every step, finding and figure.")
     ] = False,
@@ -138,6 +142,7 @@ def protect(
             force=force,
             csv_safe=csv_safe,
             sign=sign,
+            holdout=holdout,
             memory=memory,
             master=master,
             dialect=dialect,

@@ -76,7 +76,9 @@ def release(release: Release, assessment: Assessment, written: Path, verbose: bo
     shared = f"{', '.join(most)} and {last}" if most else last
     out.print(f"[bold]Share:[/bold] {escape(shared)}", soft_wrap=True)
     internal = find_release(written)[1]
-    out.print(f"[bold]Keep, never share:[/bold] {escape(str(internal))}", soft_wrap=True)
+    held = release.log.get("holdout")
+    with_ = "" if held is None else f" (with {held['records']:,} records set aside as a holdout)"
+    out.print(f"[bold]Keep, never share:[/bold] {escape(str(internal))}{with_}", soft_wrap=True)
     out.print(f"[bold]Report:[/bold] {escape(str(internal / 'report.html'))}", soft_wrap=True)
 
 
@@ -108,6 +110,7 @@ def _everything(release: Release, assessment: Assessment) -> None:
     """Print what was done, what was verified, and all figures."""
     from discreet.check.findings import counted
     from discreet.report.measures import guide_line
+    from discreet.report.words import aside_words
 
     log = release.log
     rows, columns = log["input"]["rows"], len(log["changed_cells"])
@@ -115,6 +118,8 @@ def _everything(release: Release, assessment: Assessment) -> None:
     out.print(f"[bold]Protected[/bold] {said}.", end=" ")
     dropped = ", ".join(log["dropped"]) or "none"
     out.print(f"Dropped: {escape(dropped)}.")
+    if aside := aside_words(log):
+        out.print(f"  {aside} before any step")
     if release.recipe.counted is not None:
         units = f"{release.recipe.counted_as}, by '{release.recipe.counted}'"
         out.print(f"  k counts {escape(units)}, not rows")

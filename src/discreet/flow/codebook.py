@@ -45,7 +45,8 @@ def codebook(
         "# Codebook",
         "",
         f"{released.num_rows:,} rows in random order, {released.num_columns} columns. "
-        f"{_apart(recipe)}{_nulls(recipe, released)}{_counted(recipe)}{_GUARDED * csv_safe}",
+        f"{held_back(recipe)}{_apart(recipe)}{_nulls(recipe, released)}{_counted(recipe)}"
+        f"{_GUARDED * csv_safe}",
         "",
         "| column | label | kind | type | values | what was done to it |",
         "|---|---|---|---|---|---|",
@@ -58,6 +59,15 @@ def codebook(
         if levels:
             lines += ["", f"## {_cell(field.name)}", "", *levels]
     return "\n".join(lines) + "\n"
+
+
+def held_back(recipe: Recipe) -> str:
+    """Say which share of the original is not in the file, by design and whoever they are."""
+    if recipe.holdout is None:
+        return ""
+    roles = recipe.roles
+    what = "households" if roles.household else "units" if roles.unit else "records"
+    return f"A random {100 * recipe.holdout:g} % of the {what} were set aside and are not in it. "
 
 
 def describe(

@@ -66,8 +66,9 @@ def timed(log: Log, stage: str) -> Iterator[None]:
 def with_seeds(recipe: Recipe) -> Recipe:
     """Draw the seeds that a recipe does not give."""
     secret = {"seed": secret_seed(), "order_seed": secret_seed()}
-    drawn = {name: seed for name, seed in secret.items() if getattr(recipe, name) is None}
-    return recipe.model_copy(update=drawn)
+    drawn: dict[str, Any] = {n: seed for n, seed in secret.items() if getattr(recipe, n) is None}
+    # A new seed was drawn for nothing else.
+    return recipe.model_copy(update=drawn | ({"seed_for": None} if "seed" in drawn else {}))
 
 
 def tell_reuse(log: Log, recipe: Recipe) -> Recipe:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -18,7 +19,8 @@ from discreet.errors import BadInput
 from discreet.flow.attacked import measure_attacks
 from discreet.flow.deciding import Tell
 from discreet.flow.finishing import count_changes
-from discreet.flow.log import timed
+from discreet.flow.holdout import set_aside
+from discreet.flow.log import timed, with_seeds
 from discreet.flow.output import written_whole
 from discreet.flow.refusals import refuse_engine
 from discreet.flow.release import Release, released_names, seal_for
@@ -41,6 +43,7 @@ def protect(
     memory: str | None = None,
     master: str | None = None,
     keep_index: bool = False,
+    holdout: float | None = None,
 ) -> Release:
     """Protect a table by a recipe, and verify what the recipe promises.
 
@@ -61,6 +64,9 @@ def protect(
     keep_index : bool
         Keep the index of a pandas table, which often says who the records are, in `Release.table`.
         By default rows are numbered anew; a written file never holds it.
+    holdout : float, optional
+        The share of the records that is set aside before any step, for attacks to compare with;
+        by default that of the recipe, if it has one. They are in `Release.holdout`.
 
     Returns
     -------
@@ -89,7 +95,8 @@ def protect(
     """
     if keep_index and not is_pandas_dataframe(table):
         raise BadInput("keep_index is for pandas tables, the only ones with an index")
-    release = prepare(table, as_recipe(recipe), choose(engine, table), memory=memory, master=master)
+    asked = as_recipe(recipe).with_holdout(holdout)
+    release = prepare(table, asked, choose(engine, table), memory=memory, master=master)
     if keep_index:
         release.keep_index = True
         release.log["warnings"].append(_INDEX_KEPT)
@@ -112,6 +119,7 @@ def protect_to(
     force: bool = False,
     csv_safe: bool = False,
     sign: Path | None = None,
+    holdout: float | None = None,
     tell: Tell = lambda what: None,
     **options: Any,
 ) -> tuple[Release, Assessment, Path]:
@@ -120,7 +128,7 @@ def protect_to(
     What was written is read back, assessed and checked. Temporary files are in the folder that
     becomes the release, or is removed by the next run.
     """
-    engine = choose(engine, table)
+    engine, recipe = choose(engine, table), recipe.with_holdout(holdout)
     refuse_alone(recipe, out)
     names = released_names(out, format, engine, table, csv_safe)
     seal = seal_for(out, sign)
@@ -183,10 +191,23 @@ def _attack(release: Release) -> None:
 
 
 def _treat(worker: Engine, original: Frame, table: Any, recipe: Recipe, tell: Tell) -> Release:
-    """Treat the rows, and count what changed."""
-    source = Path(table) if isinstance(table, str | Path) else None
-    decided, treated, finished = treat(original, recipe, worker.name, tell)
+    """Treat the rows that are not set aside, and count what changed."""
+    source, fresh = Path(table) if isinstance(table, str | Path) else None, recipe.seed is None
+    if recipe.holdout is not None:
+        tell("setting the holdout aside")
+        recipe = with_seeds(recipe)
+    aside = set_aside(original, recipe)
+    original = aside.frame
+    try:
+        decided, treated, finished = treat(original, recipe, worker.name, tell)
+    except BadInput as error:
+        if aside.told is None or not re.search(r"\brow \d", str(error)):
+            raise
+        raise BadInput(f"{error} (rows are counted without those that are set aside)") from None
     log = decided.log
+    log["seed"]["drawn"] = fresh
+    if aside.told is not None:
+        log["holdout"] = dict(aside.told)
     tell("counting the cells that changed")
     with timed(log, "compare"):
         count_changes(decided, original, treated, finished)
@@ -199,7 +220,8 @@ def _treat(worker: Engine, original: Frame, table: Any, recipe: Recipe, tell: Te
         original=original,
         treated=treated,
         finish=finished,
-        given=None if source is not None else table,
+        given=None if source is not None else aside.given(table),
         source=source,
         tell=tell,
+        holdout=aside.holdout,
     )

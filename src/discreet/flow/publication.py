@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from discreet.assessment.figures import is_null, released_figures
 from discreet.check.manifest import Entry
-from discreet.flow.codebook import describe
+from discreet.flow.codebook import describe, held_back
 from discreet.flow.pseudonyms import kept_recipe
 from discreet.flow.told import empties
 from discreet.recipe.recipe import Recipe, Step
@@ -56,6 +56,7 @@ def public_facts(
         "discreet": log["discreet"],
         "rows": released.num_rows,
         "counts": recipe.counted_as,
+        "held_back": held_back(recipe).strip(),
         "sampled": figures["sampled"],
         "columns": columns,
         "steps": [_step(step, recipe.publish_noise) for step in recipe.steps],

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from discreet.assessment import Assessment
 from discreet.assessment.assessment import assess_frames
-from discreet.assessment.opened import suppressed_records
+from discreet.assessment.opened import by_original, suppressed_records
 from discreet.check import CheckReport
 from discreet.check.evidence import Evidence, Log, Plan, save_plan
 from discreet.check.folders import is_file_target
@@ -32,6 +32,7 @@ from discreet.flow.applying import LEFT_OUT, ORDER
 from discreet.flow.codebook import codebook
 from discreet.flow.deciding import applied
 from discreet.flow.finishing import Finish, seen
+from discreet.flow.holdout import save_holdout
 from discreet.flow.log import timed
 from discreet.flow.neighbours import next_steps
 from discreet.flow.output import written_whole
@@ -74,7 +75,10 @@ project.key      the key of the project, if there is one; name it as project_key
                  to give the same cell the same noise there
 plan.json        what each step decided
 log.json         versions, keyed hash of the input, timings, warnings, cells changed
-rows.parquet     the original row (from 0) of each released row
+rows.parquet     the original row (from 0) of each released row, counted without the rows that were
+                 set aside
+holdout.parquet  those who were set aside before any step, if some were: the control group of
+                 `discreet attack`
 schema.arrow     the types of the released columns
 check.json       what the independent check found
 assessment.json  risk and utility before and after, and the figures of the pictures
@@ -98,6 +102,9 @@ class Release:
         The recipe with its seed: run again, it gives the same table.
     check : CheckReport or None
         What the independent check verified; None where it has not been done yet.
+    holdout : pyarrow.Table or None
+        Those who were set aside before any step, where the recipe asks for it: the columns that are
+        released or used, and in `original_row` their rows in the input.
     """
 
     plan: Plan
@@ -112,6 +119,7 @@ class Release:
     tell: Callable[[str], None] = field(default=lambda what: None, repr=False)
     check: CheckReport | None = None
     keep_index: bool = field(default=False, repr=False)
+    holdout: pa.Table | None = field(default=None, repr=False)
 
     @property
     def table(self) -> Any:
@@ -194,7 +202,8 @@ class Release:
 
     def _assess(self, released: Frame) -> Assessment:
         records = suppressed_records(self.plan)
-        return assess_frames(self.original, released, self.recipe, suppressed=records)
+        found = assess_frames(self.original, released, self.recipe, suppressed=records)
+        return by_original(found, self.holdout)
 
     def save(
         self,
@@ -369,6 +378,7 @@ class Release:
         kept_recipe(self.recipe).dump(folder / "recipe.toml")
         save_key(self.recipe, folder)
         save_project_key(self.recipe, folder)
+        save_holdout(self.holdout, folder)
         save_plan(self.plan, folder)
         write_private(folder / "schema.arrow", schema.serialize().to_pybytes())
         write_json(folder / "assessment.json", assessment.to_dict())

@@ -158,6 +158,9 @@ class Recipe(BaseModel):
         The policy that the release is held against: a shipped one by its name, or a TOML file;
         with what its rules need to know beside the release, as a table with `name`,
         `population`, `collected`, `attacks` and `groups`.
+    holdout : float
+        The share of the records that is set aside before any step, as the control group of
+        attacks: whole households or units where there is such a role. By default none is.
     null_markers : list of str
         Cells of the input that stand for a missing value, besides the empty cell.
     seed : int
@@ -217,8 +220,17 @@ class Recipe(BaseModel):
     allow_leaks: list[str] = Field(default_factory=list)
     indicators: list[str] | None = None
     policy: str | Against | None = None
+    holdout: float | None = None
     roles: Roles
     steps: list[SerializeAsAny[Step]] = Field(default_factory=list)
+
+    @field_validator("holdout", mode="before")
+    @classmethod
+    def _some_of_all(cls, share: Any) -> Any:
+        number = isinstance(share, int | float) and not isinstance(share, bool)
+        if share is not None and not (number and 0 < share <= 0.5):
+            raise ValueError(f"holdout must be above 0 and at most 0.5, not {share!r}")
+        return share
 
     @field_validator("steps", mode="before")
     @classmethod
@@ -420,6 +432,15 @@ class Recipe(BaseModel):
         ]
         secrets = dict.fromkeys((*_SECRETS, "seed_for", "policy"))
         return self.model_copy(update=secrets | {"steps": steps})
+
+    def with_holdout(self, share: float | None) -> Recipe:
+        """Return the recipe with another share to set aside; with its own where none is given."""
+        if share is None:
+            return self
+        try:
+            return self.model_copy(update={"holdout": self._some_of_all(share)})
+        except ValueError as error:
+            raise BadInput(str(error)) from None
 
     @property
     def has_predictable_seed(self) -> bool:

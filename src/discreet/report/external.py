@@ -53,7 +53,8 @@ def _sentences(facts: Facts) -> list[str]:
     strengths = [said for said in ("low", "medium", "high") if said in found]
     second += f"; the strength of perturbation is {named(strengths)}" if strengths else ""
     third = "Read the caveats below before you analyse the treated columns"
-    return [f"{sentence}." for sentence in (first, second, third)]
+    said = [f"{sentence}." for sentence in (first, second, third)]
+    return [said[0], *filter(None, [facts.get("held_back")]), *said[1:]]
 
 
 def _columns(facts: Facts) -> Table:

@@ -14,6 +14,7 @@ from discreet.report.pictures import Picture
 from discreet.report.policy import policy_table
 from discreet.report.steps import step_parts
 from discreet.report.summary import key_figures, sentences, title_of
+from discreet.report.words import aside_words
 
 Facts = Mapping[str, Any]
 # Lines on what columns became that leave the decision on the first page.
@@ -116,10 +117,11 @@ def _size(log: Facts) -> str:
     """Say how much is released of what was given."""
     given, dropped = log["input"], len(log["dropped"])
     rows = log.get("output", {}).get("rows", given["rows"])
-    columns = len(given["columns"])
+    columns, aside = len(given["columns"]), aside_words(log)
     return (
         f"{rows:,} of {counted(given['rows'], 'record')} and {columns - dropped} of "
         f"{counted(columns, 'column')} are released, {log['started'][:10]}."
+        + (f" Before that, {aside}." if aside else "")
     )
 
 
@@ -136,11 +138,13 @@ def _identity(log: Facts, recipe: Facts | None) -> list[tuple[str, str]]:
     predictable = "; it can be found by trying" if log["seed"]["predictable"] else ""
     given, output = log["input"], log.get("output", {})
     rows = output.get("rows")
+    aside = aside_words(log)
     return [
         ("release", log.get("release", "–")),
         ("protected", log["started"]),
         ("input", f"{given.get('source') or 'a table in memory'}, {given['rows']:,} rows, "
                   f"{len(given['columns'])} columns"),
+        *([("holdout", f"{aside} before any step, in holdout.parquet")] if aside else []),
         ("keyed hash of the input", given.get("hmac") or "–"),
         ("engine", log.get("engine", "memory")),
         ("output", f"{output.get('format', 'not written yet')}" + (

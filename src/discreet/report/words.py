@@ -201,3 +201,20 @@ def _width(labels: Sequence[str]) -> int | None:
     # 2009-12 is a month.
     same = len(widths) == 1 and all(ranges) and min(widths) > 0
     return widths.pop() if same else None
+
+
+def aside_words(log: Mapping[str, Any]) -> str:
+    """Say how many records were set aside before any step, where some were.
+
+    Examples
+    --------
+    >>> told = {"records": 31, "of": 300, "groups": 10, "of_groups": 100, "what": "households"}
+    >>> aside_words({"holdout": told})
+    '31 of 300 records (10 of 100 households) were set aside as a holdout'
+    """
+    told = log.get("holdout")
+    if told is None:
+        return ""
+    groups = f" ({told['groups']:,} of {told['of_groups']:,} {told['what']})"
+    groups *= told["what"] != "records"
+    return f"{told['records']:,} of {told['of']:,} records{groups} were set aside as a holdout"

@@ -234,7 +234,9 @@ class Released:
         shown = [name for name in group.columns if roles.get(name) in _KEPT]
         if not recipe.steps:
             return _Run({name: self.original[name] for name in shown})
-        seeded = recipe.model_copy(update={"seed": seed, "allow_predictable_seed": True})
+        # A holdout is for the release: what is compared with all rows is made from all of them.
+        own = {"seed": seed, "allow_predictable_seed": True, "holdout": None}
+        seeded = recipe.model_copy(update=own)
         used = needed_columns(recipe, self.original.column_names)
         release = prepare(self.original.select(used), seeded, "memory")
         frame = release.finished

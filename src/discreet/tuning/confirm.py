@@ -212,7 +212,9 @@ def _seeds(recipe: Recipe, most: int) -> int:
 
 def _run(task: Task, recipe: Recipe, seed: int) -> Run:
     """Protect and check the table with some seed."""
-    seeded = recipe.model_copy(update={"seed": seed, "allow_predictable_seed": True})
+    # A holdout is for the release: what is compared with all rows is made from all of them.
+    own = {"seed": seed, "allow_predictable_seed": True, "holdout": None}
+    seeded = recipe.model_copy(update=own)
     table = task.table if task.full is None else task.full
     started = time.perf_counter()
     release = prepare(table, seeded, choose("auto", table))
