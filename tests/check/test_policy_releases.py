@@ -78,6 +78,27 @@ def test_the_report_and_the_decision_tell_it(tmp_path):
     assert kept["policy"]["status"] == "missed"
 
 
+def test_what_only_the_recipe_s_word_keeps_is_told_everywhere(tmp_path):
+    policy = {"title": "House", "source": "Handbook", "date": DAY}
+    policy["rules"] = [
+        {"rule": "columns", "kinds": ["fax numbers"], "says": "No fax.", "source": "page 1"}
+    ]
+    (tmp_path / "house.toml").write_text(tomli_w.dumps(policy))
+    roles = {**ROLES, "not_identifiers": ["fax"]}
+    recipe = {"roles": roles, "policy": str(tmp_path / "house.toml")}
+    release = protect(people(fax=[i % 4 for i in range(20)]), recipe)
+    release.save(tmp_path / "out")
+    internal = tmp_path / "out" / "internal"
+    kept = json.loads((internal / "check.json").read_text("utf-8"))["policy"]
+    assert kept["summary"] == "1 kept (1 on the recipe's word)"
+    assert kept["verdicts"][0]["excused"] == ["fax"]
+    page = (internal / "report.html").read_text("utf-8")
+    assert "House: 1 kept (1 on the recipe&#39;s word)." in page
+    assert "kept because the recipe&#39;s not_identifiers says so of &#39;fax&#39;" in page
+    said = "The one rule of House is kept, on the recipe&#39;s word that fax is no identifier."
+    assert said in page
+
+
 # Policies
 
 
@@ -86,7 +107,7 @@ def test_readings_of_one_rule(tmp_path):
     report = released(tmp_path, rules).check.policy
     assert [one.status for one in report.verdicts] == ["kept", "missed"]
     assert report.status == "kept"
-    assert report.summary == "1 kept"
+    assert report.summary == "1 kept, 1 other reading not kept"
     report = released(tmp_path, [one | {"least": 6} for one in rules]).check.policy
     assert report.status == "missed"
 

@@ -131,11 +131,15 @@ def show_policy(report: PolicyReport | None) -> None:
     """Print what became of the rules of a policy: first all of them, then what to do."""
     if report is None:
         return
+    from discreet.check.verdicts import SPARE
+
     title = f"Against {report.title}: {report.summary}"
     names = ("rule", "verdict", "found", "source")
     table = Table(*(Column(name, overflow="fold") for name in names), title=escape(title))
     for one in report.verdicts:
         status = f"[{_COLOURS[one.status]}]{one.status}[/]"
+        if one in report.spare:
+            status = f"{one.status}, but {SPARE}"
         cells = (one.found, f"{one.source}, {one.date}")
         table.add_row(escape(one.says), status, *map(escape, cells))
     show.out.print(table)

@@ -100,4 +100,5 @@ def _verdict(rule: Rule, case: Case) -> Verdict:
         found.records,
         remedy,
         rule.either,
+        found.excused,
     )

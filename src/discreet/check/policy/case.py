@@ -33,6 +33,7 @@ class Found:
     found: str
     records: int | None = None
     remedy: str = ""
+    excused: tuple[str, ...] = ()  # columns that only the recipe's word lets pass
 
 
 @dataclass(frozen=True)
@@ -227,3 +228,14 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     """
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def quoted(names: Sequence[str]) -> str:
+    """List some names in quotes.
+
+    Examples
+    --------
+    >>> quoted(["age", "sex"])
+    "'age', 'sex'"
+    """
+    return listed([f"'{name}'" for name in names])

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from discreet.check.policy.case import Case, Found, listed
+from discreet.check.policy.case import Case, Found, listed, quoted
 from discreet.check.policy.periods import fineness, of_numbers
 from discreet.check.policy.sizes import no_keys
 from discreet.check.policy.vocabulary import DATED, EVENTS, FLAGS, FORMS, OPAQUE, VAGUE, WORDS
@@ -27,13 +27,13 @@ def called(case: Case, name: str) -> list[str]:
     return words.parts_of(name) + words.parts_of(label)
 
 
-def opaque(case: Case, settled: Sequence[str] = ()) -> str:
-    """Name the columns whose names say nothing, such as `v12`; empty where there are none.
+def opaque(case: Case, settled: Sequence[str] = ()) -> list[str]:
+    """Return the columns whose names say nothing, such as `v12`.
 
     A weight is no more than that, and so is a yes or no.
     """
     schema, settled = case.shown.frame.schema, [*settled, case.recipe.roles.weight or ""]
-    names = [
+    return [
         name
         for name in case.names
         if OPAQUE.fullmatch(name)
@@ -41,7 +41,6 @@ def opaque(case: Case, settled: Sequence[str] = ()) -> str:
         and not labels_of(schema.field(name)).label
         and (name not in case.looks or case.looks[name].distinct > 2)
     ]
-    return listed([f"'{name}'" for name in names]) if names else ""
 
 
 # Rules
@@ -87,9 +86,11 @@ def columns(rule: ColumnsRule, case: Case) -> Found:
     """Find columns of some kinds by their names and by what they hold."""
     bad: dict[str, str] = {}
     unclear: dict[str, str] = {}
+    excused: dict[str, str] = {}
     for kind in rule.kinds:
         for name, why, sure in _of_kind(case, kind):
-            (bad if sure else unclear).setdefault(name, why)
+            excuse = _is_excused(case, kind, name, sure)
+            (excused if excuse else bad if sure else unclear).setdefault(name, why)
     wanted = {part for word in rule.words for part in words.parts_of(word)}
     for name in case.names:
         if hit := wanted & set(called(case, name)):
@@ -99,8 +100,7 @@ def columns(rule: ColumnsRule, case: Case) -> Found:
         said = "; ".join(f"'{name}' {why}" for name, why in list(bad.items())[:3])
         more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
         records = max(_present(case, name) for name in bad)
-        names = listed([f"'{name}'" for name in bad])
-        remedy = f"drop {names}, or list under not_identifiers what is none"
+        remedy = f"drop {quoted(list(bad))}, or list under not_identifiers what is none"
         return Found("missed", f"{what}: {said}{more}, in {records:,} records", records, remedy)
     if unclear:
         said = "; ".join(f"'{name}' {why}" for name, why in list(unclear.items())[:3])
@@ -108,12 +108,28 @@ def columns(rule: ColumnsRule, case: Case) -> Found:
         if "places" in rule.kinds:
             needs = "list it under not_identifiers if its areas are large enough, or drop it"
         return Found("open", f"{what}: {said}", None, needs)
-    if hidden := opaque(case, case.recipe.roles.not_identifiers):
-        needs = f"say what {hidden} hold: rename them, or list them under not_identifiers"
+    settled = case.recipe.roles.not_identifiers
+    if hidden := opaque(case, settled):
+        needs = f"say what {quoted(hidden)} hold: rename them, or list them under not_identifiers"
         return Found("open", f"{what}: names such as these tell nothing", None, needs)
+    excused = dict.fromkeys(opaque(case), "has a name that tells nothing") | excused
+    if excused:
+        so = listed([f"'{name}' ({why})" for name, why in excused.items()])
+        found = f"{what}: kept because the recipe's not_identifiers says so of {so}"
+        return Found("kept", found, excused=tuple(excused))
     return Found(
         "kept", f"{what}: none of {len(case.names)} released columns, by names and contents"
     )
+
+
+def _is_excused(case: Case, kind: Kind, name: str, sure: bool) -> bool:
+    """Tell whether the recipe says that a column is none of a kind, and is to be believed.
+
+    A date is one even if it identifies nobody; texts and codes are looked at all the same.
+    """
+    if kind in ("sensitive", "dates", "free text") or (kind == "unique codes" and not sure):
+        return False
+    return name in case.recipe.roles.not_identifiers
 
 
 def _present(case: Case, name: str) -> int:
@@ -128,8 +144,6 @@ def _of_kind(case: Case, kind: Kind) -> Iterator[tuple[str, str, bool]]:
         "dates": _dates,
     }
     settled = case.recipe.roles.renamed
-    if kind not in ("sensitive", "dates"):
-        settled = settled | set(case.recipe.roles.not_identifiers)
     if kind in tests:
         # What is only to be looked at stays so.
         yield from (one for one in tests[kind](case) if one[0] not in settled or not one[2])
