@@ -21,6 +21,10 @@ from discreet.recipe.policies import (
 )
 
 _DAYS = 365.25
+_HOLDOUT = (
+    "needs a holdout: repeat it with `discreet attack ... --holdout FILE --json`, where FILE has "
+    "people who are not in the release"
+)
 _GIVES = NOTHING.partition("gives")[0] + "gives"
 
 
@@ -101,7 +105,8 @@ def attack(rule: AttackRule, case: Case) -> Found:
     # Of one on several columns, the worst counts.
     one = max(known, key=lambda one: _figure(rule, one))
     excess, upper, figure = float(one["excess"]), float(one["interval"][1]), _figure(rule, one)
-    baseline = "the holdout" if one.get("against") == "holdout" else "a guess"
+    controlled = one.get("against") == "holdout"
+    baseline = "the holdout" if controlled else "a guess"
     of = _attempts(one)
     attempts = "" if of is None else f" in {of:,} attempts"
     found = (
@@ -109,7 +114,9 @@ def attack(rule: AttackRule, case: Case) -> Found:
         f"95 % certainty at most {_points(upper)}; the rule allows {_points(rule.most)}"
     )
     if figure <= rule.most:
-        return Found("kept", found)
+        return Found("kept", found) if controlled else Found("open", found, None, _HOLDOUT)
+    if not controlled:
+        return Found("missed", found, None, f"treat the columns more strongly, or it {_HOLDOUT}")
     if excess <= rule.most:
         return Found("missed", found, None, "repeat it with more --queries: the estimate is below")
     return Found("missed", found, None, "treat the columns that the attack uses more strongly")

@@ -410,11 +410,13 @@ def suppressed(rule: SuppressedRule, case: Case) -> Found:
     found = f"{total:,} of {rows * len(columns):,} cells ({percent(share)}) are suppressed"
     found += f", most in '{most}' ({blank[most]:,})" if total else ""
     found += f", at most {percent(rule.most)}"
-    if share <= rule.most + _ROUNDING:
-        return Found("kept", found)
     if evidence is None:
         said = found.replace("suppressed", "null or a star")
-        return Found("open", said, None, f"{NEEDS_INTERNAL}, to tell which were null before")
+        said += "; records that were left out are not among them"
+        why = "to tell which were null before and which records were left out"
+        return Found("open", said, None, f"{NEEDS_INTERNAL}, {why}")
+    if share <= rule.most + _ROUNDING:
+        return Found("kept", found)
     remedy = f"recode '{most}' more coarsely before cells are suppressed, or ask for a smaller k"
     return Found("missed", found, blank[most], remedy)
 
