@@ -54,7 +54,7 @@ class PolicyReport:
         Whose rules they are.
     verdicts : tuple of Verdict
     gone : tuple of str
-        Files that the recipe names for its policy and that are not there.
+        What the recipe names for its policy and cannot be read.
     """
 
     policy: str

@@ -64,6 +64,9 @@ def given(
         return None
     if policy is None and not more:
         return None
+    for path in (population, attacks):
+        if path is not None and not path.is_file():
+            raise BadInput(f"{path}, which the policy's rules need, does not exist")
     before = {} if own is None else own.model_dump(exclude_none=True)
     content = before | more | ({} if policy is None else {"name": policy})
     try:
@@ -125,6 +128,26 @@ def _one(policy: Policy) -> None:
 
 def _value(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def missed(report: PolicyReport, written: Path) -> str:
+    """Say that a release misses rules, and what that means."""
+    from discreet.check.findings import counted
+
+    rules = len(report.verdicts) - len(report.spare)
+    return (
+        f"{written} misses {len(report.having('missed'))} of {counted(rules, 'rule')} of "
+        f"{report.title}, the policy of its recipe; mend the recipe before you share it"
+    )
+
+
+def gone(report: PolicyReport) -> str:
+    """Say which files the rules would have needed."""
+    them = "it" if len(report.gone) == 1 else "them"
+    return (
+        f"{' and '.join(report.gone)}, which the recipe names for its policy, cannot be read; put "
+        f"{them} back, or give another"
+    )
 
 
 def show_policy(report: PolicyReport | None) -> None:

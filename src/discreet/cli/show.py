@@ -74,7 +74,10 @@ def release(release: Release, assessment: Assessment, written: Path, verbose: bo
         _everything(release, assessment)
     *most, last = [str(written), *(path.name for path in tables(release, written)[1:])]
     shared = f"{', '.join(most)} and {last}" if most else last
-    out.print(f"[bold]Share:[/bold] {escape(shared)}", soft_wrap=True)
+    policy = None if release.check is None else release.check.policy
+    missed = policy is not None and policy.status == "missed"
+    share = "[bold red]Do not share yet:[/]" if missed else "[bold]Share:[/bold]"
+    out.print(f"{share} {escape(shared)}", soft_wrap=True)
     internal = find_release(written)[1]
     out.print(f"[bold]Keep, never share:[/bold] {escape(str(internal))}", soft_wrap=True)
     out.print(f"[bold]Report:[/bold] {escape(str(internal / 'report.html'))}", soft_wrap=True)

@@ -26,7 +26,7 @@ from discreet.draws import PREDICTABLE_BELOW, SEED_BITS
 from discreet.errors import BadInput, nearest
 from discreet.method import Method
 from discreet.private import write_private
-from discreet.recipe.policies import Against
+from discreet.recipe.policies import Against, policy_in
 from discreet.recipe.roles import Roles
 from discreet.recipe.wording import say
 from discreet.registry import find_method, methods, parameters
@@ -501,12 +501,14 @@ def _in_folder(content: Any, folder: Path) -> Any:
             if isinstance(content.get(key), str) and content[key] != NEW_KEY:
                 content[key] = str(folder.absolute() / content[key])
         policy = content.get("policy")
-        if isinstance(policy, str) and policy.endswith(".toml"):
-            content["policy"] = str(folder.absolute() / policy)
+        if isinstance(policy, str):
+            content["policy"] = policy_in(folder, policy)
         for key in ("name", "population", "attacks") if isinstance(policy, dict) else ():
             path = policy.get(key)
-            if isinstance(path, str) and (key != "name" or path.endswith(".toml")):
-                policy[key] = str(folder.absolute() / path)
+            if isinstance(path, str):
+                policy[key] = (
+                    policy_in(folder, path) if key == "name" else str(folder.absolute() / path)
+                )
         if content.get("kind") == "csv" and isinstance(content.get("path"), str):
             content["path"] = str(folder.absolute() / content["path"])
         named = content.get("hierarchies")

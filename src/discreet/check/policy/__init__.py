@@ -56,20 +56,35 @@ def against_policy(
     findings: Sequence[Finding],
     evidence: Evidence | None,
     original: Frame | None,
-) -> tuple[PolicyReport | None, list[str]]:
-    """Decide each rule of a policy, by default of the recipe's own; and note if that is gone."""
+) -> PolicyReport | None:
+    """Decide each rule of a policy, by default of the recipe's own.
+
+    Of the recipe's own, files may be gone, because a release may have come here without them: what
+    they would decide is open.
+    """
+    asked = recipe.against if against is None else against
+    if asked is None:
+        return None
     try:
-        asked = recipe.against if against is None else against
-        policy = None if asked is None else asked.load()
-        if asked is None or policy is None:
-            return None, []
+        policy = Policy.load(asked.name) if against is None else asked.load()
         case = Case.of(shown, recipe, policy, asked, findings, evidence, original)
-        return _judged(case, policy), []
+        return _judged(case, policy)
     except BadInput as error:
-        # A release may have come here without its recipe's files.
         if against is not None:
             raise
-        return None, [f"the release was not held against its policy: {error}"]
+        return _undecided(asked, str(error))
+
+
+def _undecided(asked: Against, why: str) -> PolicyReport:
+    """Say that a release was not held against the policy of its recipe."""
+    remedy = "put the file back, or name it with --policy FILE"
+    verdict = Verdict(
+        "policy", "The release keeps the policy of its recipe.", "the recipe", "", "open",
+        f"it was not held against it: {why}", None, remedy,
+    )  # fmt: skip
+    return PolicyReport(
+        asked.name, asked.name, "the recipe", "", None, (verdict,), asked.gone or (asked.name,)
+    )
 
 
 def _judged(case: Case, policy: Policy) -> PolicyReport:
@@ -78,7 +93,13 @@ def _judged(case: Case, policy: Policy) -> PolicyReport:
     finally:
         case.shown.remove()
     return PolicyReport(
-        policy.name, policy.title, policy.source, str(policy.date), policy.url, verdicts
+        policy.name,
+        policy.title,
+        policy.source,
+        str(policy.date),
+        policy.url,
+        verdicts,
+        case.against.gone,
     )
 
 

@@ -87,6 +87,11 @@ def old(rule: OldRule, case: Case) -> Found:
 
 def attack(rule: AttackRule, case: Case) -> Found:
     """Find out what an attack gains over its baseline."""
+    path = case.against.attacks
+    if path is not None and path in case.against.gone:
+        how = f"`discreet attack ORIGINAL RELEASE --holdout FILE --json > {path}`"
+        said = f"{rule.attack} was not measured: {path} is not there"
+        return Found("open", said, None, f"write it with {how}, then `discreet check RELEASE`")
     if case.attacks is None:
         needs = "measure it with `discreet attack ... --json`, and give the file with --attacks"
         return Found("open", f"{rule.attack} was not measured", None, needs)
