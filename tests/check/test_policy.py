@@ -275,6 +275,27 @@ def test_a_name_that_tells_nothing_passes_on_the_recipe_s_word(judge):
     )
 
 
+def test_a_yes_or_no_is_one_in_many_pieces_too(judge):
+    """On an engine a table comes in pieces, each with a yes and a no of its own."""
+    many = pa.concat_tables([people()] * 30)
+    flags = {"v12": ["yes", "no"], "fax": [0, 1], "surname": ["y", "n"]}
+    for name, values in flags.items():
+        many = many.append_column(name, pa.array(values * 300))
+    rule = {"rule": "columns", "kinds": ["fax numbers", "names", "telephone numbers"]}
+    assert judge(rule, many).status == "kept"
+    assert judge(rule, many.append_column("phone", pa.array([1, 2, 3] * 200))).status == "missed"
+
+
+def test_phone_numbers_are_seen_wherever_they_are(judge):
+    """The first pieces of a table are no better than the last."""
+    words = [f"{a}{b}{c}" for a in "klmnp" for b in "aeiou" for c in "rstvw"] * 2
+    table = pa.concat_tables([people()] * 263)
+    numbers = [f"+44 20 7946 {i:04}" for i in range(5010)]
+    mixed = table.append_column("contact", pa.array(words + numbers))
+    rule = {"rule": "columns", "kinds": ["telephone numbers"]}
+    assert judge(rule, mixed).status == "missed"
+
+
 def test_names_of_two_people_are_looked_at(judge):
     rule = {"rule": "columns", "kinds": ["names"]}
     assert judge(rule, people(surname=["Weber", "Okafor"] * 10)).status == "open"
@@ -462,6 +483,13 @@ def test_the_age_of_the_data(judge):
         ).status
         == "kept"
     )
+    coming = judge({"rule": "old", "years": 1}, collected=(today + datetime.timedelta(9)).isoformat())  # fmt: skip
+    assert told(coming) == of(
+        "missed",
+        f"the data are about days up to {today + datetime.timedelta(9)}, after their release on {today}",
+        None,
+        "correct the day (--collected, or collected in the recipe)",
+    )
     missed = judge(
         {"rule": "old", "years": 1}, collected=(today - datetime.timedelta(300)).isoformat()
     )
@@ -578,6 +606,27 @@ def test_units_are_counted_once_in_each_table(checked, tmp_path):
     [found] = checked(file, {"roles": roles}, policy=tmp_path / "house.toml").policy.verdicts
     assert found.status == "missed"
     assert "the smallest, of age, has 5 units" in found.found
+
+
+def test_a_rule_names_its_columns_where_none_is_released(judge):
+    roles = {**ROLES, "identifiers": ["town"]}
+    dropped = judge({"rule": "k", "least": 5, "columns": ["town"]}, roles=roles)
+    assert told(dropped) == of("kept", "none of the columns of the rule (town) is released")
+    # Also if nobody has named quasi columns: the rule is not about these.
+    bare = {"rest": "insensitive", "identifiers": ["town"]}
+    assert (
+        judge({"rule": "suppressed", "most": 0.1, "columns": ["town"]}, roles=bare).status == "kept"
+    )
+    gone = judge({"rule": "k", "least": 5}, pa.table({"ill": ["a"] * 6}))
+    assert gone.found == "none of the quasi columns (age, sex) is released"
+    grouped = {"rule": "k", "least": 5, "group": "keys"}
+    assert told(judge(grouped)) == of(
+        "open",
+        "nobody has said which columns are in the group 'keys'",
+        None,
+        "name them: --group 'keys=COLUMN,COLUMN', or groups of the recipe's policy",
+    )
+    assert judge(grouped, groups={"keys": ["sex"]}).found.endswith("10 records, over sex")
 
 
 def test_a_misspelt_column_keeps_no_rule(judge):

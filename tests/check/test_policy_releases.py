@@ -169,7 +169,9 @@ def test_rules_are_open_whose_files_are_not_there(tmp_path):
     release = released(tmp_path, NEEDY, policy=policy)
     verdicts = release.check.policy.verdicts
     assert [one.status for one in verdicts] == ["kept", "kept", "open"]
-    assert verdicts[2].found == f"linkability was not measured: {files['attacks.json']} is not there"
+    assert (
+        verdicts[2].found == f"linkability was not measured: {files['attacks.json']} is not there"
+    )
     assert verdicts[2].remedy == (
         f"write it with `discreet attack ORIGINAL RELEASE --holdout FILE --json > "
         f"{files['attacks.json']}`, then `discreet check RELEASE`"
@@ -180,7 +182,9 @@ def test_rules_are_open_whose_files_are_not_there(tmp_path):
     assert report.verdicts[1].remedy.startswith(f"put {files['people.csv']} back")
     assert report.gone == tuple(files.values())
     # Before any work, since nobody can say then that it will come.
-    with pytest.raises(BadInput, match=r"people\.csv, which the policy's rules need, does not exist"):
+    with pytest.raises(
+        BadInput, match=r"people\.csv, which the policy's rules need, does not exist"
+    ):
         released(tmp_path, NEEDY, policy=policy)
 
 

@@ -82,7 +82,7 @@ def in_short(title: str, rules: Sequence[Facts]) -> str:
 
 
 def _verdict(one: Facts, policy: Facts) -> str:
-    status = {"missed": "not met"}.get(one["status"], one["status"])
+    status = "not met" if one["status"] == "missed" else str(one["status"])
     return f"{status}, but {SPARE}" if _is_spare(one, policy) else status
 
 

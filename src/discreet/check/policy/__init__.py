@@ -12,7 +12,7 @@ from typing import Any
 from discreet.check.evidence import Evidence
 from discreet.check.findings import Finding
 from discreet.check.policy import kinds, numbers, others, sizes, spans
-from discreet.check.policy.case import Case, Found
+from discreet.check.policy.case import Case, Found, naming
 from discreet.check.shown import Shown
 from discreet.check.verdicts import PolicyReport, Verdict
 from discreet.engines import Frame
@@ -103,8 +103,20 @@ def _judged(case: Case, policy: Policy) -> PolicyReport:
     )
 
 
+def _unnamed(rule: Rule, case: Case) -> Found | None:
+    """Leave a rule open whose group of columns nobody has named."""
+    group = getattr(rule, "group", None)
+    # Of counts and estimates, steps may tell; `numbers` looks.
+    if group is None or rule.rule in ("rounding", "hidden") or case.group(group) is not None:
+        return None
+    if getattr(rule, "columns", None) is not None:
+        return None
+    said = f"nobody has said which columns are in the group '{group}'"
+    return Found("open", said, None, naming(group))
+
+
 def _verdict(rule: Rule, case: Case) -> Verdict:
-    found = _JUDGES[rule.rule](rule, case)
+    found = _unnamed(rule, case) or _JUDGES[rule.rule](rule, case)
     # What was not looked at because its name is misspelt has kept nothing.
     if found.status == "kept" and (strange := case.strange(getattr(rule, "columns", None) or ())):
         needs = "correct the name in the policy, or take it out of the rule"

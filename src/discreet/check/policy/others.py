@@ -79,6 +79,10 @@ def old(rule: OldRule, case: Case) -> Found:
     started = None if case.evidence is None else case.evidence.log["started"]
     released = datetime.fromisoformat(started) if started else datetime.now(UTC)
     years = (released.date() - day).days / _DAYS
+    if years < 0:
+        said = f"the data are about days up to {day}, after their release on {released.date()}"
+        remedy = "correct the day (--collected, or collected in the recipe)"
+        return Found("missed", said, None, remedy)
     found = f"the data of {day} are {years:.1f} years old, at least {rule.years:g}"
     if (released.date() - day).days >= int(rule.years * _DAYS):
         return Found("kept", found)

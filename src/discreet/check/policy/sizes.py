@@ -26,6 +26,7 @@ from discreet.recipe.policies import (
     HouseholdsRule,
     KRule,
     LRule,
+    OfColumns,
     RiskRule,
     SuppressedRule,
 )
@@ -36,10 +37,17 @@ _ROUNDING = 1e-12
 _NO_MATCHES = "where a blank stands for anything, only records are counted: set counts = 'rows'"
 
 
-def no_keys(case: Case) -> Found:
-    """Judge a release without quasi columns, which may only not be named."""
-    if case.recipe.roles.quasi:
-        return Found("kept", "no quasi column is released")
+def no_keys(case: Case, rule: OfColumns | None = None) -> Found:
+    """Judge a release without columns that a rule is about: none released, or none named.
+
+    A rule about columns of its own is given; one that is about quasi columns anyway need not be.
+    """
+    if rule is not None and (own := rule.columns) is not None:
+        return Found("kept", f"none of the columns of the rule ({listed(own)}) is released")
+    if rule is not None and (group := rule.group) is not None:
+        return Found("kept", f"no column of the group '{group}' is released")
+    if quasi := case.recipe.roles.quasi:
+        return Found("kept", f"none of the quasi columns ({listed(quasi)}) is released")
     needs = "say which columns could identify someone together: the role quasi in a recipe"
     return Found("open", "no quasi column is named", None, needs)
 
@@ -48,7 +56,7 @@ def k(rule: KRule, case: Case) -> Found:
     """Find the smallest class of the quasi columns."""
     columns = case.keys(rule)
     if not columns:
-        return no_keys(case)
+        return no_keys(case, rule)
     own, noun = classes(case, columns), case.shown.noun
     sizes = _sizes(own, rule.nulls, case)
     low = own.told & (sizes < rule.least)
@@ -182,7 +190,7 @@ def _by_risk(rule: RiskRule | AtRiskRule, case: Case, judge: object) -> Found:
     assert callable(judge)
     columns = case.keys(rule)
     if not columns:
-        return no_keys(case)
+        return no_keys(case, rule)
     if rule.counted == "population":
         known = people(case, columns)
         if known is not None:
@@ -232,7 +240,7 @@ def cells(rule: CellsRule, case: Case) -> Found:
     tables, known = _tables(rule, case, columns)
     used = list(dict.fromkeys(one for table in tables for one in table))
     if not columns and rule.groups is None:
-        return no_keys(case)
+        return no_keys(case, rule)
     if not tables:
         return Found("kept", f"there is no table of {counted(rule.ways, 'quasi column')}")
     by_people = people(case, used) if rule.counted == "population" else None
@@ -397,7 +405,7 @@ def suppressed(rule: SuppressedRule, case: Case) -> Found:
     """Find the share of the cells that are suppressed."""
     columns = case.keys(rule)
     if not columns:
-        return no_keys(case)
+        return no_keys(case, rule)
     blank, evidence = {name: _blank(case, name) for name in columns}, case.evidence
     rows = case.shown.frame.num_rows
     if evidence is not None:
