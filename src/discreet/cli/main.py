@@ -149,7 +149,7 @@ def protect(
         )
     _print_release(*found, as_json, verbose)
     release, _, written = found
-    policy = release.check and release.check.policy
+    policy = None if release.check is None else release.check.policy
     if policy is not None and policy.status == "missed":
         raise typer.Exit(_fail(policies.missed(policy, written), 1))
 

@@ -204,12 +204,14 @@ class Recipe(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, validate_default=True)
 
     null_markers: list[str] = Field(default_factory=list)
-    seed: Annotated[int, Field(ge=0, lt=2**SEED_BITS)] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**SEED_BITS)] | None = Field(default=None, repr=False)
     allow_predictable_seed: bool = False
-    order_seed: Annotated[int, Field(ge=PREDICTABLE_BELOW, lt=2**SEED_BITS)] | None = None
+    order_seed: Annotated[int, Field(ge=PREDICTABLE_BELOW, lt=2**SEED_BITS)] | None = Field(
+        default=None, repr=False
+    )
     seed_for: dict[Literal["input", "recipe", "kept"], str] | None = None
-    pseudonym_key: str | None = None
-    project_key: str | None = None
+    pseudonym_key: str | None = Field(default=None, repr=False)
+    project_key: str | None = Field(default=None, repr=False)
     publish_noise: bool = False
     counts: Literal["rows", "units", "households"] | None = None
     known_rows: Annotated[int, Field(ge=1)] | None = None
