@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.assessment.opened import Dialect, Opened, opened
+from discreet.assessment.opened import Dialect, Opened, OtherTable, opened
 from discreet.attacks import (
     Attack,
     Differencing,
@@ -194,10 +194,14 @@ def compared(
         "dialect": dialect,
         "roles": _no_roles(pair),
     }
-    with opened(original, pair, **how) as both:
-        shared = [_shared(release) for release in both]
-        names = [name for name in shared[0] if name in shared[1]]
-        (before, first), (_, second) = (release.beside(names) for release in both)
+    try:
+        with opened(original, pair, **how) as both:
+            shared = [_shared(release) for release in both]
+            names = [name for name in shared[0] if name in shared[1]]
+            (before, first), (_, second) = (release.beside(names) for release in both)
+    except OtherTable as error:
+        only = "two releases are put together only if they are of the same table"
+        raise BadInput(f"{error}; {only}") from None
     roles = both[0].recipe.roles
     keys = [] if roles is None else [name for name in roles.quasi if name in names]
     secrets = _secrets(both[0], names, secret)
