@@ -215,7 +215,7 @@ def test_a_release_keeps_it_and_another_just_misses_it(policy, number, tmp_path)
     assert missed.status == "missed", missed
     assert missed.found != kept.found
     assert missed.remedy
-    of_columns = missed.rule in ("old", "roles", "identifying-columns")
+    of_columns = missed.rule in ("old", "identifying-columns")
     assert of_columns or f"{missed.records:,}" in missed.found
     rule = Policy.load(policy).rules[number - 1]
     for bound in ("least", "together_from", "high"):

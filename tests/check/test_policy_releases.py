@@ -8,7 +8,7 @@ import tomli_w
 
 from discreet import check_release, protect, write_table
 from discreet.errors import BadInput
-from discreet.recipe.policies import Policy, shipped
+from discreet.recipe.policies import Against, Policy, shipped
 from tests.check.held import DAY, K2, ROLES, people
 
 STEP = {
@@ -179,8 +179,24 @@ def test_rules_are_open_whose_files_are_not_there(tmp_path):
     (tmp_path / "people.csv").unlink()
     report = check_release(release.table, release.recipe).policy
     assert [one.status for one in report.verdicts] == ["kept", "open", "open"]
-    assert report.verdicts[1].remedy.startswith(f"put {files['people.csv']} back")
+    assert report.verdicts[1].remedy == (
+        f"it is about people in the population: put {files['people.csv']} back, or give "
+        "--population FILE"
+    )
     assert report.gone == tuple(files.values())
+    # Against another policy, what is gone for this one is no reason to refuse.
+    other = {**policy, "name": "example"}
+    assert (
+        len(check_release(release.table, release.recipe, policy=Against(**other)).policy.verdicts)
+        > 1
+    )
+    with pytest.raises(BadInput, match=r"none\.csv, which the policy's rules need, does not exist"):
+        check_release(
+            release.table, release.recipe, policy=Against(name="example", population="none.csv")
+        )
+    plain = released(tmp_path, NEEDY[:1], policy={"name": policy["name"], "attacks": "none.json"})
+    assert plain.check.policy.gone == ()  # No rule asks for it.
+    released(tmp_path, NEEDY[:1], policy=policy["name"])
     # Before any work, since nobody can say then that it will come.
     with pytest.raises(
         BadInput, match=r"people\.csv, which the policy's rules need, does not exist"

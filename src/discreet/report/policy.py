@@ -55,7 +55,7 @@ def in_short(title: str, rules: Sequence[Facts]) -> str:
     Examples
     --------
     >>> in_short("House", [{"met": True}, {"met": True}])
-    ' All 2 rules of House are kept.'
+    ' Both rules of House are kept.'
     >>> in_short("House", [{"met": True}])
     ' The one rule of House is kept.'
     >>> in_short("House", [{"met": True, "excused": ["fax"]}])
@@ -71,6 +71,8 @@ def in_short(title: str, rules: Sequence[Facts]) -> str:
     undecided = [one for one in rules if one["met"] is None]
     if len(rules) == 1 and not undecided:
         return f" The one rule of {title} is kept{word}."
+    if not undecided and len(rules) == 2:
+        return f" Both rules of {title} are kept{word}."
     if not undecided:
         return f" All {counted(len(rules), 'rule')} of {title} are kept{word}."
     kept = len(rules) - len(undecided)

@@ -66,7 +66,9 @@ def against_policy(
     if asked is None:
         return None
     try:
-        policy = Policy.load(asked.name) if against is None else asked.load()
+        # Of what others name, nothing may be missing.
+        own = recipe.against is not None and asked.population == recipe.against.population
+        policy = Policy.load(asked.name) if own else asked.load()
         case = Case.of(shown, recipe, policy, asked, findings, evidence, original)
         return _judged(case, policy)
     except BadInput as error:
@@ -99,8 +101,14 @@ def _judged(case: Case, policy: Policy) -> PolicyReport:
         str(policy.date),
         policy.url,
         verdicts,
-        case.against.gone,
+        _gone(case.against, policy),
     )
+
+
+def _gone(asked: Against, policy: Policy) -> tuple[str, ...]:
+    """Return the files that are not there; attacks only where a rule is about one."""
+    wanted = any(rule.rule == "attack" for rule in policy.rules)
+    return tuple(one for one in asked.gone if wanted or one != asked.attacks)
 
 
 def _unnamed(rule: Rule, case: Case) -> Found | None:

@@ -197,7 +197,7 @@ def needs_people(case: Case) -> str:
     by_weight = "give the column of sampling weights the role weight"
     if weight is not None:
         by_weight = f"the internal folder and --original, which has the weights '{weight}'"
-    return f"it is about people in the population: give --population FILE, or {by_weight}"
+    return f"give --population FILE, or {by_weight}"
 
 
 def risk_by_people(found: Classes, in_population: np.ndarray, by_weights: bool) -> np.ndarray:

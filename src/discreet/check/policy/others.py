@@ -83,7 +83,7 @@ def old(rule: OldRule, case: Case) -> Found:
         said = f"the data are about days up to {day}, after their release on {released.date()}"
         remedy = "correct the day (--collected, or collected in the recipe)"
         return Found("missed", said, None, remedy)
-    found = f"the data of {day} are {years:.1f} years old, at least {rule.years:g}"
+    found = f"the data of {day} are {years:.1f} years old; the rule asks for {rule.years:g}"
     if (released.date() - day).days >= int(rule.years * _DAYS):
         return Found("kept", found)
     return Found("missed", found, None, "release them later")

@@ -34,6 +34,7 @@ from discreet.table.classes import classes_of, encode_columns
 
 # Figures are computed in floating point, and bounds are written in decimals.
 _ROUNDING = 1e-12
+_PEOPLE = "it is about people in the population"
 _NO_MATCHES = "where a blank stands for anything, only records are counted: set counts = 'rows'"
 
 
@@ -151,17 +152,16 @@ def risk(rule: RiskRule, case: Case) -> Found:
         records = int(own.counts.sum())
         figure = risks.max(initial=0.0) if largest else (risks * own.counts).sum() / max(records, 1)
         kept = figure <= rule.most + _ROUNDING
-        over = int(own.counts[risks > rule.most + _ROUNDING].sum()) if largest else None
+        over = int(own.counts[risks > rule.most + _ROUNDING].sum())
         found = (
-            f"{rule.rule.replace('-', ' ')} {percent(figure)}{how}, at most {percent(rule.most)}"
+            f"{rule.rule.replace('-', ' ')} {percent(figure)}{how}; the rule allows "
+            f"{percent(rule.most)}"
         )
-        if largest and not kept:
+        if not kept:
             found += f"; {over:,} of {records:,} records are above it"
         least = math.ceil(1 / rule.most - _ROUNDING) if rule.most else math.inf
         remedy = "" if kept else larger_classes(case, least, case.keys(rule), not largest)
-        return Found(
-            "kept" if kept else "missed", found, None if over is None else int(over), remedy
-        )
+        return Found("kept", found) if kept else Found("missed", found, over, remedy)
 
     return _by_risk(rule, case, judge)
 
@@ -176,7 +176,7 @@ def at_risk(rule: AtRiskRule, case: Case) -> Found:
         share = percent(over / max(records, 1))
         found = (
             f"{over:,} of {records:,} records ({share}) have a risk above "
-            f"{percent(rule.over)}{how}, at most {percent(rule.most)}"
+            f"{percent(rule.over)}{how}; the rule allows {percent(rule.most)}"
         )
         least = math.ceil(1 / rule.over - _ROUNDING) if rule.over else math.inf
         remedy = "" if kept else larger_classes(case, least, case.keys(rule))
@@ -207,7 +207,7 @@ def _by_risk(rule: RiskRule | AtRiskRule, case: Case, judge: object) -> Found:
         return Found("open", f"{found.found}, not {case.recipe.counted_as}", None, NEEDS_ORIGINAL)
     if rule.counted == "population" and found.status == "missed":
         # In the population there are more of each, so that what holds of the sample holds of it.
-        return Found("open", found.found, found.records, needs_people(case))
+        return Found("open", found.found, found.records, f"{_PEOPLE}: {needs_people(case)}")
     return found
 
 
@@ -323,7 +323,7 @@ def _cells_found(
         f"{rule.least:,} {noun}, in one table up to {records:,} records; {where}"
     )
     if not enough:
-        return Found("open", found, records, needs_people(case))
+        return Found("open", found, records, f"{_PEOPLE}: {needs_people(case)}")
     if not known:
         names = listed([f"'{name}'" for name in rule.groups or ()])
         needs = f"say which columns are in the groups {names}, with --group or in the recipe"
@@ -417,7 +417,7 @@ def suppressed(rule: SuppressedRule, case: Case) -> Found:
     most = max(blank, key=lambda name: blank[name])
     found = f"{total:,} of {rows * len(columns):,} cells ({percent(share)}) are suppressed"
     found += f", most in '{most}' ({blank[most]:,})" if total else ""
-    found += f", at most {percent(rule.most)}"
+    found += f"; the rule allows {percent(rule.most)}"
     if evidence is None:
         said = found.replace("suppressed", "null or a star")
         said += "; records that were left out are not among them"
