@@ -562,6 +562,18 @@ def test_an_attack(judge, tmp_path):
             judge(rule, attacks=str(file))
 
 
+def test_a_promise_that_is_broken_misses_the_rule(judge):
+    roles = {key: value for key, value in ROLES.items() if key != "untouched"}
+    step = {"method": "mondrian", "columns": ["age", "sex"], "privacy": K2}
+    alone = pa.concat_tables([people(), pa.table({"age": [99], "sex": ["f"], "ill": ["a"]})])
+    found = judge({"rule": "promises"}, alone, roles, [step])
+    assert found.status == "missed"
+    assert found.found.startswith("1 promise broken: k-anonymity (k = 2) over age, sex (")
+    assert found.remedy == "protect the table again"
+    # Without the internal folder not all of them can be verified.
+    assert judge({"rule": "promises"}, people(), roles, [step]).status == "open"
+
+
 def test_what_no_program_can_tell(judge):
     found = judge({"rule": "by-hand", "needs": "ask the board"})
     assert told(found) == of("open", "no program can tell", None, "ask the board")

@@ -86,6 +86,17 @@ def test_policies_are_listed_and_shown(run, folder):
     code, text, _ = run("policies", folder / "house.toml")
     assert "Handbook, 2024-05-01" in text
     assert "least = 3" in text
+    assert text.endswith(
+        f"discreet check RELEASE --policy {folder / 'house.toml'} --collected DAY\n"
+    )
+    text = " ".join(run("policies", "census-drb")[1].replace("│", " ").split())
+    assert "up_to" not in text
+    assert text.endswith(
+        "Hold a release against it: discreet check RELEASE --policy census-drb --group "
+        "'counts=COLUMNS' --group 'estimates=COLUMNS'"
+    )
+    text = " ".join(run("policies", "statistics-netherlands-public")[1].split())
+    assert text.endswith("--population FILE --collected DAY")
     code, _, said = run("policies", "exampel")
     assert (code, said) == (
         2,

@@ -97,7 +97,7 @@ def policies(
         plain = [one.model_dump(mode="json", exclude_none=True) for one in found]
         show.print_json(plain[0] if name is not None else plain)
     elif name is not None:
-        _one(found[0])
+        _one(found[0], name)
     else:
         width = max(len(one.name) for one in found)
         for one in found:
@@ -110,13 +110,13 @@ def policies(
         )
 
 
-def _one(policy: Policy) -> None:
+def _one(policy: Policy, given: str) -> None:
     show.out.print(f"[bold]{escape(policy.title)}[/bold]")
     where = f" ({policy.url})" if policy.url else ""
     show.out.print(escape(f"{policy.source}, {policy.date}{where}"), soft_wrap=True)
     if policy.about:
         show.out.print(escape(policy.about))
-    table = Table("rule", "asks for", "as", "source", show_lines=True)
+    table = Table("rule", "asks for", "as written", "source", show_lines=True)
     for rule in policy.rules:
         told = {"rule", "says", "source", "date", "remedy"}
         figures = rule.model_dump(exclude_none=True, exclude_defaults=True, exclude=told)
@@ -124,10 +124,36 @@ def _one(policy: Policy) -> None:
         cells = (rule.rule, rule.says, said, f"{rule.source}, {rule.date}")
         table.add_row(*map(escape, cells))
     show.out.print(table)
+    show.out.print(
+        f"Hold a release against it: {_command(policy, given)}", markup=False, soft_wrap=True
+    )
 
 
 def _value(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ", ".join(map(_value, value))
+    if isinstance(value, dict):  # A band of rounding.
+        return f"to {value['to']:,g} up to {value['up_to']:,.15g}"
+    return str(value)
+
+
+def _command(policy: Policy, given: str) -> str:
+    """Return the command that holds a release against a policy, with all that its rules need."""
+    groups: dict[str, None] = {}
+    for rule in policy.rules:
+        usual = {"rounding": "counts", "hidden": "counts", "dominance": "amounts"}.get(rule.rule)
+        own = getattr(rule, "group", None) or (
+            usual if getattr(rule, "columns", 1) is None else None
+        )
+        groups |= dict.fromkeys([*([own] if own else []), *(getattr(rule, "groups", None) or ())])
+    kinds = {rule.rule for rule in policy.rules}
+    people = any(getattr(rule, "counted", "") == "population" for rule in policy.rules)
+    words = [f"discreet check RELEASE --policy {given}"]
+    words += [f"--group '{name}=COLUMNS'" for name in groups if name not in policy.groups]
+    words += ["--population FILE"] * (people or "areas" in kinds)
+    words += ["--collected DAY"] * bool(kinds & {"old", "ages"})
+    words += ["--attacks FILE"] * ("attack" in kinds)
+    return " ".join(words)
 
 
 def missed(report: PolicyReport, written: Path) -> str:
