@@ -36,7 +36,7 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run a command: exit 0 when done, 1 for a failed promise or check, 2 for bad input."""
+    """Run a command: exit 0 when done, 1 for a failed promise, check or policy, 2 for bad input."""
     warnings.showwarning = _warn
     # Loading packages makes objects by the hundred thousand, and next to none that can go.
     gc.set_threshold(50_000)
