@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from discreet.check.verdicts import SPARE
 from discreet.report.page import Table, counted, named
 
 Facts = Mapping[str, Any]
@@ -85,7 +84,7 @@ def in_short(title: str, rules: Sequence[Facts]) -> str:
 
 def _verdict(one: Facts, policy: Facts) -> str:
     status = "not met" if one["status"] == "missed" else str(one["status"])
-    return f"{status}, but {SPARE}" if _is_spare(one, policy) else status
+    return f"{status}, but another reading is kept" if _is_spare(one, policy) else status
 
 
 def policy_table(facts: Facts) -> Table | None:
