@@ -21,11 +21,16 @@ def nearest(word: str, known: Iterable[str]) -> str:
     --------
     >>> nearest("colums", ["columns", "method"])
     "did you mean 'columns'?"
+    >>> nearest("Bottom", ["oma", "top-bottom"])
+    "did you mean 'top-bottom'?"
     >>> nearest("zzz", ["oma", "top-bottom"])
     'known: oma, top-bottom'
     """
     known = list(known)
-    close = difflib.get_close_matches(str(word), known, n=1)
+    word = str(word)
+    close = difflib.get_close_matches(word, known, n=1)
+    # Part of a name is far from it by difflib's count of letters.
+    close = close or [one for one in known if len(word) > 2 and word.lower() in one.lower()]
     return f"did you mean '{close[0]}'?" if close else "known: " + ", ".join(known)
 
 

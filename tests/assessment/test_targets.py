@@ -93,3 +93,20 @@ def test_blanks_that_match_anything_promise_no_classes():
         rules = recipe() | {"steps": [step | {"null_policy": policy}]}
         target = targets_of(Recipe.from_dict(rules)).get("class_sizes.smallest")
         assert (target and target.value) == k
+
+
+def test_a_policy_s_bound_is_that_of_every_figure_it_is_about(tmp_path):
+    """Without weights, the individual risk is the same figure under another name."""
+    (tmp_path / "house.toml").write_text(
+        'title = "House"\nsource = "Handbook"\ndate = 2024-05-01\n'
+        + "".join(
+            f'[[rules]]\nrule = "{rule}"\nmost = {most}\nsays = "Few."\nsource = "page 1"\n'
+            for rule, most in (("largest-risk", 0.4), ("average-risk", 0.3))
+        )
+    )
+    found = guides(recipe() | {"policy": str(tmp_path / "house.toml")})
+    for name, most in (
+        ("attackers.prosecutor", 0.4), ("individual_risk.largest", 0.4),
+        ("attackers.marketer", 0.3), ("individual_risk.mean", 0.3),
+    ):  # fmt: skip
+        assert (found[name]["value"], found[name]["by"]) == (most, "policy"), name

@@ -15,6 +15,7 @@ ROLES = {
     "rest": "insensitive",
     "untouched": ["age", "sex"],
 }
+WEIGHTED = ROLES | {"weight": "w", "insensitive": ["w"]}
 DAY = datetime.date(2024, 5, 1)
 
 

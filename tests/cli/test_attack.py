@@ -89,6 +89,17 @@ def test_two_releases_are_put_together(folder):
     assert json.loads(attack("release", "other", "--json"))["differencing"]["records"] == 500
 
 
+def test_releases_of_different_tables_are_not_put_together(folder):
+    run("protect", "others.csv", "--recipe", "r.toml", "--out", "other")
+    for pair in (("release", "other"), ("other", "release")):
+        with pytest.raises(BadInput) as error:
+            attack(*pair)
+        assert str(error.value) == (
+            "people.csv is not the table that other was made from; two releases are put together "
+            "only if they are of the same table"
+        )
+
+
 def test_an_engines_release_is_attacked(folder):
     run("protect", "people.csv", "--recipe", "r.toml", "--out", "big", "--engine", "duckdb")
     assert "Inference of ill:" in attack("big", "--holdout", "others.csv")
@@ -122,7 +133,11 @@ def test_attacks_on_another_release_leave_a_policy_open(folder):
     head = "title = 'House'\nsource = 'Handbook'\ndate = 2024-05-01\n"
     (folder / "house.toml").write_text(f"{head}[[rules]]\n{rule}\n")
     run("protect", "people.csv", "--recipe", "r.toml", "--out", "another")
-    (folder / "attacks.json").write_text(run("attack", "people.csv", "release", "--json"))
+    (folder / "attacks.json").write_text(attack("release", "--json"))
+    without = ["--policy", "house.toml", "--attacks", "attacks.json"]
+    assert "Against House: 1 open" in run("check", "release", *without)
+    held = ("--holdout", "others.csv", "--json")
+    (folder / "attacks.json").write_text(attack("release", *held))
     given = ["--policy", "house.toml", "--attacks", "attacks.json"]
     assert "Against House: 1 kept" in run("check", "release", *given)
     text = " ".join(run("check", "another", *given).split())

@@ -86,6 +86,17 @@ def test_policies_are_listed_and_shown(run, folder):
     code, text, _ = run("policies", folder / "house.toml")
     assert "Handbook, 2024-05-01" in text
     assert "least = 3" in text
+    assert text.endswith(
+        f"discreet check RELEASE --policy {folder / 'house.toml'} --collected DAY\n"
+    )
+    text = " ".join(run("policies", "census-drb")[1].replace("│", " ").split())
+    assert "up_to" not in text
+    assert text.endswith(
+        "Hold a release against it: discreet check RELEASE --policy census-drb --group "
+        "'counts=COLUMNS' --group 'estimates=COLUMNS'"
+    )
+    text = " ".join(run("policies", "statistics-netherlands-public")[1].split())
+    assert text.endswith("--population FILE --collected DAY")
     code, _, said = run("policies", "exampel")
     assert (code, said) == (
         2,
@@ -97,10 +108,17 @@ def test_the_recipe_names_a_policy_beside_it(run, folder):
     table = "".join(f"f,{i}.5\n" for i in range(40)) + "m,7.25\nm,8.25\n"
     (folder / "in.csv").write_text("sex,pay\n" + table)
     (folder / "recipe.toml").write_text('policy = "house.toml"\n' + RECIPE)
-    code, text, _ = run(
+    code, text, error = run(
         "protect", folder / "in.csv", "--recipe", folder / "recipe.toml", "--out", folder / "out"
     )
-    assert code == 0, text
+    # The release is there to be looked at, and whoever runs this in a script is told.
+    assert code == 1, text
+    assert (folder / "out" / "public" / "table.csv").exists()
+    assert error == (
+        f"discreet: {folder / 'out' / 'public' / 'table.csv'} misses 1 of 2 rules of House, the "
+        "policy of its recipe; mend the recipe before you share it\n"
+    )
+    assert f"Do not share yet: {folder / 'out' / 'public' / 'table.csv'}" in text
     said = " ".join(text.split())
     assert "(policy: House): Three share all keys (2 of 42 records" in said
     assert "Next add a step generalize or local-suppression with k = 3 over sex" in said
@@ -111,6 +129,36 @@ def test_the_recipe_names_a_policy_beside_it(run, folder):
     code, _, said = run("check", folder / "out", "--any-key", "--collected", "soon")
     assert code == 2
     assert "collected must be a day such as 2024-12-31, not 'soon'" in said
+    (folder / "house.toml").unlink()
+    code, text, said = run("check", folder / "out", "--any-key")
+    assert code == 1
+    assert "Against House" not in text
+    assert "Open: The release keeps the policy of its recipe" in " ".join(text.split())
+    assert said == (
+        f"discreet: {folder / 'house.toml'}, which the recipe names for its policy, cannot be read; "
+        "put it back, or give another\n"
+    )
+
+
+def test_a_policy_beside_the_recipe_may_have_any_name(run, folder, monkeypatch):
+    table = "".join(f"f,{i}.5\n" for i in range(40))
+    (folder / "in.csv").write_text("sex,pay\n" + table)
+    (folder / "house.toml").rename(folder / "house")
+    (folder / "recipe.toml").write_text('policy = "house"\n' + RECIPE)
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    files = [folder / "in.csv", "--recipe", folder / "recipe.toml", "--out", folder / "out"]
+    code, text, _ = run("protect", *files)
+    assert code == 0
+    assert "Of 2 rules of House, 1 is kept and 1 open" in " ".join(text.split())
+    for name, said in (
+        ("rules/house.policy", f"the policy {folder / 'rules' / 'house.policy'} cannot be read"),
+        ("hipaa", "there is no policy 'hipaa', nor such a file; did you mean 'hipaa-safe-harbor'?"),
+    ):
+        (folder / "recipe.toml").write_text(f'policy = "{name}"\n' + RECIPE)
+        code, _, error = run("protect", *files, "--force")
+        assert code == 2
+        assert said in error
 
 
 def test_options_of_a_policy_need_one(run, folder):

@@ -224,3 +224,13 @@ def test_a_household_that_links_persons_is_refused_where_their_rows_are_linked()
     )
     roles["release_household"] = False
     assert Recipe.from_dict(content | {"roles": roles}).linked == "who"
+
+
+def test_no_secret_is_shown_with_a_recipe():
+    """What is shown in a notebook or a traceback ends up in logs and mails."""
+    secrets = {"seed": 2**70 + 1, "order_seed": 2**71 + 1, "pseudonym_key": "ab" * 32, "project_key": "cd" * 32}  # fmt: skip
+    recipe = Recipe.from_dict({"roles": {"confidential": ["pay"]}, **secrets})
+    for shown in (repr(recipe), str(recipe), f"{[recipe]}"):
+        assert "confidential=['pay']" in shown
+        assert not [one for one in secrets.values() if str(one) in shown]
+    assert str(secrets["project_key"]) in recipe.dump()

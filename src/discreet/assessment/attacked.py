@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.assessment.opened import Dialect, Opened, opened
+from discreet.assessment.opened import Dialect, Opened, OtherTable, opened
 from discreet.attacks import (
     Attack,
     Differencing,
@@ -212,10 +212,14 @@ def compared(
         "dialect": dialect,
         "roles": _no_roles(pair),
     }
-    with opened(original, pair, **how) as both:
-        shared = [_shared(release) for release in both]
-        names = [name for name in shared[0] if name in shared[1]]
-        (before, first), (other_before, second) = (release.beside(names) for release in both)
+    try:
+        with opened(original, pair, **how) as both:
+            shared = [_shared(release) for release in both]
+            names = [name for name in shared[0] if name in shared[1]]
+            (before, first), (other_before, second) = (release.beside(names) for release in both)
+    except OtherTable as error:
+        only = "two releases are put together only if they are of the same table"
+        raise BadInput(f"{error}; {only}") from None
     if not before.equals(other_before):
         raise BadInput(
             "the two releases are of other records, since a holdout of its own was set aside for "

@@ -93,6 +93,10 @@ def opened(
         ]
 
 
+class OtherTable(BadInput):
+    """A release was made from another table than the one given."""
+
+
 class _Found(NamedTuple):
     """A release that was written: as it was given, its table, and its internal folder."""
 
@@ -175,7 +179,7 @@ def _written(
         return Opened(before, after, rules)
     if same_input(evidence, before).status == "broken":
         named = original if isinstance(original, str | Path) else "the original"
-        raise BadInput(f"{named} is not the table that {release} was made from")
+        raise OtherTable(f"{named} is not the table that {release} was made from")
     assert evidence.schema is not None  # What was written has these two.
     assert evidence.row_map is not None
     after = read_released(working, table, evidence.row_map, evidence.schema, evidence.recipe)
@@ -191,7 +195,7 @@ def _made(release: Any, read: Read) -> Opened:
         raise BadInput(f"a release on {release.engine.name} is compared once it is saved")
     before = without_holdout(read(release.recipe, None), release.recipe, release.log)
     if not before.native().equals(release.original.table):
-        raise BadInput("a release was made from another table than the original given")
+        raise OtherTable("a release was made from another table than the original given")
     gone = suppressed_records(release.plan)
     number = release.log["release"]
     return Opened(before, release.released, release.recipe, gone, number, release.holdout)

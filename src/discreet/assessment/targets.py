@@ -18,6 +18,18 @@ from discreet.recipe.recipe import Recipe, Step
 
 # What is found of whole households is nothing that k says.
 _BEYOND_K = ("household",)
+# The figures that a rule on risk is about. Among people in the population there are more of each
+# kind than among records, so that what a rule asks of the records holds of those figures, too.
+_RISKS = {
+    "largest-risk": {
+        "records": ("attackers.prosecutor", "attackers.journalist", "individual_risk.largest"),
+        "population": ("attackers.journalist", "individual_risk.largest"),
+    },
+    "average-risk": {
+        "records": ("attackers.marketer", "individual_risk.mean"),
+        "population": ("individual_risk.mean",),
+    },
+}
 
 
 def targets_of(recipe: Recipe) -> dict[str, Guide | None]:
@@ -63,7 +75,7 @@ def _of_policy(recipe: Recipe) -> dict[str, Guide | None]:
     found: dict[str, Guide | None] = {}
     for rule in () if policy is None else policy.rules:
         plain = getattr(rule, "columns", None) is None and getattr(rule, "group", None) is None
-        if not plain or getattr(rule, "counted", "records") != "records" or rule.either:
+        if not plain or rule.either:
             continue
         if getattr(rule, "nulls", "value") != "value":
             continue
@@ -74,8 +86,8 @@ def _of_policy(recipe: Recipe) -> dict[str, Guide | None]:
             for column in recipe.roles.confidential:
                 found[f"l of {column}"] = Guide(rule.least, said, "policy")
         elif isinstance(rule, RiskRule):
-            key = "prosecutor" if rule.rule == "largest-risk" else "marketer"
-            found[f"attackers.{key}"] = Guide(rule.most, said, "policy")
+            bound = Guide(rule.most, said, "policy")
+            found |= dict.fromkeys(_RISKS[rule.rule][rule.counted], bound)
     return found
 
 

@@ -82,14 +82,14 @@ def check_frames(
     findings += _within_groups(shown, recipe, evidence, original, left_out)
     findings += [*linked_rows(shown, recipe), *row_order(evidence)]
     findings += weaknesses(shown, recipe, evidence)
-    policy, gone = against_policy(shown, recipe, against, findings, evidence, original)
+    policy = against_policy(shown, recipe, against, findings, evidence, original)
     shown.remove()
     if evidence is not None:
         findings = [
             replace(one, detail=ONLY_ORIGINAL) if one.detail == NEEDS_ORIGINAL else one
             for one in findings
         ]
-    return CheckReport(tuple(findings), (*_notes(shown, recipe), *narrowed, *gone), policy)
+    return CheckReport(tuple(findings), (*_notes(shown, recipe), *narrowed), policy)
 
 
 def _roles(names: list[str], recipe: Recipe) -> list[Finding]:

@@ -7,6 +7,7 @@ from typing import Literal
 
 Status = Literal["kept", "missed", "open"]
 STATUSES: tuple[Status, ...] = ("kept", "missed", "open")
+SPARE = "another reading is kept"
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Verdict:
         What to do where it is missed, or what is needed to decide it where it is open.
     either : str or None
         Rules with the same word are readings of one.
+    excused : tuple of str
+        Columns for which the rule is kept only because the recipe's `not_identifiers` lists them.
     """
 
     rule: str
@@ -38,6 +41,7 @@ class Verdict:
     records: int | None = None
     remedy: str = ""
     either: str | None = None
+    excused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,8 @@ class PolicyReport:
     policy, title, source, date, url
         Whose rules they are.
     verdicts : tuple of Verdict
+    gone : tuple of str
+        What the recipe names for its policy and cannot be read.
     """
 
     policy: str
@@ -57,15 +63,18 @@ class PolicyReport:
     date: str
     url: str | None
     verdicts: tuple[Verdict, ...]
+    gone: tuple[str, ...] = ()
 
     def having(self, status: Status) -> list[Verdict]:
-        """Return the verdicts with one status, those of another reading that is kept aside."""
+        """Return the verdicts with one status; not of readings that another makes up for."""
+        spare = self.spare
+        return [one for one in self.verdicts if one.status == status and one not in spare]
+
+    @property
+    def spare(self) -> list[Verdict]:
+        """The readings that are not kept, and need not be: another of the same rule is."""
         kept = {one.either for one in self.verdicts if one.status == "kept"} - {None}
-        return [
-            one
-            for one in self.verdicts
-            if one.status == status and (status == "kept" or one.either not in kept)
-        ]
+        return [one for one in self.verdicts if one.status != "kept" and one.either in kept]
 
     @property
     def status(self) -> Status:
@@ -75,11 +84,16 @@ class PolicyReport:
     @property
     def summary(self) -> str:
         """Count the verdicts, in a few words."""
-        return ", ".join(f"{len(self.having(s))} {s}" for s in STATUSES if self.having(s))
+        found = [f"{len(self.having(s))} {s}" for s in STATUSES if self.having(s)]
+        if excused := sum(bool(one.excused) for one in self.having("kept")):
+            found[0] += f" ({excused} on the recipe's word)"
+        if many := len(self.spare):
+            found.append(f"{many} other reading{'s' * (many > 1)} not kept")
+        return ", ".join(found)
 
     def __str__(self) -> str:
         lines = [f"{self.title} ({self.source}, {self.date}): {self.summary}"]
         for one in self.verdicts:
-            remedy = f"; {one.remedy}" if one.remedy else ""
+            remedy = f"; {SPARE}" if one in self.spare else f"; {one.remedy}" if one.remedy else ""
             lines.append(f"{one.status:>14}: {one.says} ({one.found}{remedy})")
         return "\n".join(lines)

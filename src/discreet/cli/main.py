@@ -36,7 +36,7 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run a command: exit 0 when done, 1 for a failed promise or check, 2 for bad input."""
+    """Run a command: exit 0 when done, 1 for a failed promise, check or policy, 2 for bad input."""
     warnings.showwarning = _warn
     # Loading packages makes objects by the hundred thousand, and next to none that can go.
     gc.set_threshold(50_000)
@@ -128,7 +128,11 @@ def protect(
     as_json: options.Json = False,
     **dialect: str | None,
 ) -> None:
-    """Protect a table by a recipe: writes public/ to share and internal/ to keep."""
+    """Protect a table by a recipe: writes public/ to share and internal/ to keep.
+
+    Exits with 1 and writes nothing if a promise is broken; exits with 1 if the release misses a
+    rule of the policy that the recipe names.
+    """
     from discreet.flow.protection import protect_to
     from discreet.recipe import Recipe
 
@@ -149,6 +153,10 @@ def protect(
             tell=tell,
         )
     _print_release(*found, as_json, verbose)
+    release, _, written = found
+    policy = None if release.check is None else release.check.policy
+    if policy is not None and policy.status == "missed":
+        raise typer.Exit(_fail(policies.missed(policy, written), 1))
 
 
 def _print_release(
@@ -205,7 +213,9 @@ def check(
 ) -> None:
     """Verify what a release promises; exits with 1 if one is broken, or it is not yours.
 
-    With --policy, also whether it keeps the rules of a policy; exits with 1 if one is missed.
+    With --policy, or one in the recipe, also whether it keeps the rules of a policy; exits with 1
+    if one is missed, or a file that the recipe names for them is gone. Rules that are open, which
+    need more than is there or a person, do not change the exit code.
     """
     from discreet.check import CheckReport, check_release
     from discreet.check.folders import find_release
@@ -247,6 +257,8 @@ def check(
         policies.show_policy(found.policy)
     if not found.ok or (found.policy is not None and found.policy.status == "missed"):
         raise typer.Exit(1)
+    if found.policy is not None and found.policy.gone:
+        raise typer.Exit(_fail(policies.gone(found.policy), 1))
     if not any_key and _is_foreign(found):
         said = "was sealed with another key than yours, so anybody could have made it"
         raise typer.Exit(_fail(f"{release} {said}; if a colleague did, give --any-key", 1))

@@ -64,6 +64,9 @@ def given(
         return None
     if policy is None and not more:
         return None
+    for path in (population, attacks):
+        if path is not None and not path.is_file():
+            raise BadInput(f"{path}, which the policy's rules need, does not exist")
     before = {} if own is None else own.model_dump(exclude_none=True)
     content = before | more | ({} if policy is None else {"name": policy})
     try:
@@ -94,7 +97,7 @@ def policies(
         plain = [one.model_dump(mode="json", exclude_none=True) for one in found]
         show.print_json(plain[0] if name is not None else plain)
     elif name is not None:
-        _one(found[0])
+        _one(found[0], name)
     else:
         width = max(len(one.name) for one in found)
         for one in found:
@@ -107,13 +110,13 @@ def policies(
         )
 
 
-def _one(policy: Policy) -> None:
+def _one(policy: Policy, given: str) -> None:
     show.out.print(f"[bold]{escape(policy.title)}[/bold]")
     where = f" ({policy.url})" if policy.url else ""
     show.out.print(escape(f"{policy.source}, {policy.date}{where}"), soft_wrap=True)
     if policy.about:
         show.out.print(escape(policy.about))
-    table = Table("rule", "asks for", "as", "source", show_lines=True)
+    table = Table("rule", "asks for", "as written", "source", show_lines=True)
     for rule in policy.rules:
         told = {"rule", "says", "source", "date", "remedy"}
         figures = rule.model_dump(exclude_none=True, exclude_defaults=True, exclude=told)
@@ -121,21 +124,71 @@ def _one(policy: Policy) -> None:
         cells = (rule.rule, rule.says, said, f"{rule.source}, {rule.date}")
         table.add_row(*map(escape, cells))
     show.out.print(table)
+    show.out.print(
+        f"Hold a release against it: {_command(policy, given)}", markup=False, soft_wrap=True
+    )
 
 
 def _value(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ", ".join(map(_value, value))
+    if isinstance(value, dict):  # A band of rounding.
+        return f"to {value['to']:,g} up to {value['up_to']:,.15g}"
+    return str(value)
+
+
+def _command(policy: Policy, given: str) -> str:
+    """Return the command that holds a release against a policy, with all that its rules need."""
+    groups: dict[str, None] = {}
+    for rule in policy.rules:
+        usual = {"rounding": "counts", "hidden": "counts", "dominance": "amounts"}.get(rule.rule)
+        own = getattr(rule, "group", None) or (
+            usual if getattr(rule, "columns", 1) is None else None
+        )
+        groups |= dict.fromkeys([*([own] if own else []), *(getattr(rule, "groups", None) or ())])
+    kinds = {rule.rule for rule in policy.rules}
+    people = any(getattr(rule, "counted", "") == "population" for rule in policy.rules)
+    words = [f"discreet check RELEASE --policy {given}"]
+    words += [f"--group '{name}=COLUMNS'" for name in groups if name not in policy.groups]
+    words += ["--population FILE"] * (people or "areas" in kinds)
+    words += ["--collected DAY"] * bool(kinds & {"old", "ages"})
+    words += ["--attacks FILE"] * ("attack" in kinds)
+    return " ".join(words)
+
+
+def missed(report: PolicyReport, written: Path) -> str:
+    """Say that a release misses rules, and what that means."""
+    from discreet.check.findings import counted
+
+    rules = len(report.verdicts) - len(report.spare)
+    return (
+        f"{written} misses {len(report.having('missed'))} of {counted(rules, 'rule')} of "
+        f"{report.title}, the policy of its recipe; mend the recipe before you share it"
+    )
+
+
+def gone(report: PolicyReport) -> str:
+    """Say which files the rules would have needed."""
+    them = "it" if len(report.gone) == 1 else "them"
+    return (
+        f"{' and '.join(report.gone)}, which the recipe names for its policy, cannot be read; put "
+        f"{them} back, or give another"
+    )
 
 
 def show_policy(report: PolicyReport | None) -> None:
     """Print what became of the rules of a policy: first all of them, then what to do."""
     if report is None:
         return
+    from discreet.check.verdicts import SPARE
+
     title = f"Against {report.title}: {report.summary}"
     names = ("rule", "verdict", "found", "source")
     table = Table(*(Column(name, overflow="fold") for name in names), title=escape(title))
     for one in report.verdicts:
         status = f"[{_COLOURS[one.status]}]{one.status}[/]"
+        if one in report.spare:
+            status = f"{one.status}, but {SPARE}"
         cells = (one.found, f"{one.source}, {one.date}")
         table.add_row(escape(one.says), status, *map(escape, cells))
     show.out.print(table)

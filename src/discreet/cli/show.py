@@ -74,7 +74,10 @@ def release(release: Release, assessment: Assessment, written: Path, verbose: bo
         _everything(release, assessment)
     *most, last = [str(written), *(path.name for path in tables(release, written)[1:])]
     shared = f"{', '.join(most)} and {last}" if most else last
-    out.print(f"[bold]Share:[/bold] {escape(shared)}", soft_wrap=True)
+    policy = None if release.check is None else release.check.policy
+    missed = policy is not None and policy.status == "missed"
+    share = "[bold red]Do not share yet:[/]" if missed else "[bold]Share:[/bold]"
+    out.print(f"{share} {escape(shared)}", soft_wrap=True)
     internal = find_release(written)[1]
     held = release.log.get("holdout")
     with_ = "" if held is None else f" (with {held['records']:,} records set aside as a holdout)"

@@ -6,8 +6,6 @@ values, and the pseudonyms of two keys cannot be matched.
 
 from __future__ import annotations
 
-import re
-import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -16,16 +14,15 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from discreet.errors import BadInput
 from discreet.private import write_private
+from discreet.recipe.key_files import key_of, new_key
 from discreet.recipe.project import PROJECT_FILE
 from discreet.recipe.recipe import Recipe
 from discreet.table.cells import plain
 
 # Beside the recipe in `internal/`, which names it.
 KEY_FILE = "pseudonyms.key"
-_KEY_BYTES, _PSEUDONYM_BYTES = 32, 16
-_KEY = re.compile(rf"[0-9a-f]{{{2 * _KEY_BYTES}}}")
+_PSEUDONYM_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -73,25 +70,11 @@ def _number(value: float | Decimal) -> str:
 def with_key(recipe: Recipe) -> Recipe:
     """Put the key itself into a recipe with pseudonyms: that of its file, or a new one."""
     given = recipe.pseudonym_key
-    if not recipe.roles.pseudonyms or (given is not None and _KEY.fullmatch(given)):
+    if not recipe.roles.pseudonyms:
         return recipe
-    key = secrets.token_hex(_KEY_BYTES) if given is None else _read_key(Path(given))
+    otherwise = f"take {KEY_FILE} of another release, or leave pseudonym_key out to draw one"
+    key = new_key() if given is None else key_of(given, "pseudonym", otherwise)
     return recipe.model_copy(update={"pseudonym_key": key})
-
-
-def _read_key(path: Path) -> str:
-    try:
-        key = path.read_text("ascii").strip().lower()
-    except OSError as error:
-        raise BadInput(f"the pseudonym key {path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        key = ""
-    if not _KEY.fullmatch(key):
-        raise BadInput(
-            f"{path} is not a pseudonym key, which is {2 * _KEY_BYTES} hexadecimal digits; take "
-            f"{KEY_FILE} of another release, or leave pseudonym_key out to draw one"
-        )
-    return key
 
 
 def pseudonyms_of(recipe: Recipe) -> Pseudonyms:

@@ -186,10 +186,17 @@ class Release:
         self.tell("checking")
         evidence = Evidence(self.plan, self.log, self.recipe, original=self.original)
         with timed(self.log, "check"):
-            self.check = check_frames(self.finished, self.recipe, evidence, self.original)
+            self.check = self._checked(self.finished, evidence)
         if not self.check.verified:
             raise BrokenPromise(f"the release does not pass its check:\n{self.check.failures}")
         self._warn_of_weak(self.check)
+
+    def _checked(
+        self, released: Frame, evidence: Evidence, path: Path | None = None
+    ) -> CheckReport:
+        """Check a table; what is wrong with the recipe's policy is refused."""
+        own = self.recipe.against
+        return check_frames(released, self.recipe, evidence, self.original, path, own)
 
     def _warn_of_weak(self, check: CheckReport) -> None:
         """Put into the log what the check finds weak."""
@@ -345,7 +352,7 @@ class Release:
         with timed(self.log, "check"):
             evidence = replace(Evidence.load(internal), original=self.original)
             same = same_in_all(self.engine, table, released, self.recipe, evidence)
-            found = check_frames(released, self.recipe, evidence, self.original, table)
+            found = self._checked(released, evidence, table)
             found = replace(found, findings=(*found.findings, *same))
         if not found.verified:
             raise BrokenPromise(f"the written release does not pass its check:\n{found.failures}")

@@ -341,11 +341,20 @@ class Against(BaseModel):
     groups: dict[str, list[str]] = Field(default_factory=dict)
 
     def load(self) -> Policy:
-        """Read the policy, and refuse files that are not there."""
-        for path in (self.population, self.attacks):
-            if path is not None and not Path(path).is_file():
-                raise BadInput(f"{path}, which the policy's rules need, does not exist")
+        """Read the policy, and refuse it where there is no population table that it names.
+
+        The attacks may be missing: they can only be measured once there is a release.
+        """
+        if self.population is not None and self.population in self.gone:
+            raise BadInput(f"{self.population}, which the policy's rules need, does not exist")
         return Policy.load(self.name)
+
+    @property
+    def gone(self) -> tuple[str, ...]:
+        """The files that are named and are not there."""
+        own = None if self.name in shipped() else self.name
+        named = (own, self.population, self.attacks)
+        return tuple(one for one in named if one is not None and not Path(one).is_file())
 
     @property
     def last_day(self) -> Day | None:
@@ -470,6 +479,21 @@ KINDS: dict[str, type[Rule]] = {
 def shipped() -> dict[str, Path]:
     """Return the files of the shipped policies by name."""
     return {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
+
+
+def policy_in(folder: Path, given: str) -> str:
+    """Return the file that a recipe in a folder names as its policy, or the name of a shipped one.
+
+    A word alone that is no file is left as it is: a shipped name, misspelt.
+
+    Examples
+    --------
+    >>> policy_in(Path("/house"), "example"), policy_in(Path("/house"), "rules/own.toml")
+    ('example', '/house/rules/own.toml')
+    """
+    path = folder.absolute() / given
+    word = Path(given).name == given and not path.suffix and not path.exists()
+    return given if given in shipped() or word else str(path)
 
 
 def _say(error: ValidationError) -> str:

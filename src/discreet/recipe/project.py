@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
-import secrets
 from pathlib import Path
 
 from discreet.draws import derived
 from discreet.errors import BadInput
 from discreet.private import write_private
+from discreet.recipe.key_files import key_of, new_key
 from discreet.recipe.recipe import NEW_KEY, Recipe
 
 # Beside the recipe in `internal/`, which names it.
 PROJECT_FILE = "project.key"
-_KEY_BYTES = 32
-_KEY = re.compile(rf"[0-9a-f]{{{2 * _KEY_BYTES}}}")
 
 
 def with_project_key(recipe: Recipe) -> Recipe:
@@ -23,7 +20,7 @@ def with_project_key(recipe: Recipe) -> Recipe:
     if given is None:
         return recipe
     _refuse_unknown_rows(recipe)
-    key = secrets.token_hex(_KEY_BYTES) if given == NEW_KEY else _key_of(given)
+    key = new_key() if given == NEW_KEY else _key_of(given)
     return recipe.model_copy(update={"project_key": key})
 
 
@@ -41,22 +38,10 @@ def save_project_key(recipe: Recipe, folder: Path) -> None:
 
 
 def _key_of(given: str) -> str:
-    return given if _KEY.fullmatch(given) else _read(Path(given))
-
-
-def _read(path: Path) -> str:
-    try:
-        key = path.read_text("ascii").strip().lower()
-    except OSError as error:
-        raise BadInput(f"the project key {path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        key = ""
-    if not _KEY.fullmatch(key):
-        raise BadInput(
-            f"{path} is not a project key, which is {2 * _KEY_BYTES} hexadecimal digits; take "
-            f'{PROJECT_FILE} of another release, or set project_key = "{NEW_KEY}" to draw one'
-        )
-    return key
+    otherwise = (
+        f'take {PROJECT_FILE} of another release, or set project_key = "{NEW_KEY}" to draw one'
+    )
+    return key_of(given, "project", otherwise)
 
 
 def _refuse_unknown_rows(recipe: Recipe) -> None:

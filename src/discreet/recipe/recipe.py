@@ -26,7 +26,7 @@ from discreet.draws import PREDICTABLE_BELOW, SEED_BITS
 from discreet.errors import BadInput, nearest
 from discreet.method import Method
 from discreet.private import write_private
-from discreet.recipe.policies import Against
+from discreet.recipe.policies import Against, policy_in
 from discreet.recipe.roles import Roles
 from discreet.recipe.wording import say
 from discreet.registry import find_method, methods, parameters
@@ -207,12 +207,14 @@ class Recipe(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, validate_default=True)
 
     null_markers: list[str] = Field(default_factory=list)
-    seed: Annotated[int, Field(ge=0, lt=2**SEED_BITS)] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**SEED_BITS)] | None = Field(default=None, repr=False)
     allow_predictable_seed: bool = False
-    order_seed: Annotated[int, Field(ge=PREDICTABLE_BELOW, lt=2**SEED_BITS)] | None = None
+    order_seed: Annotated[int, Field(ge=PREDICTABLE_BELOW, lt=2**SEED_BITS)] | None = Field(
+        default=None, repr=False
+    )
     seed_for: dict[Literal["input", "recipe", "kept"], str] | None = None
-    pseudonym_key: str | None = None
-    project_key: str | None = None
+    pseudonym_key: str | None = Field(default=None, repr=False)
+    project_key: str | None = Field(default=None, repr=False)
     publish_noise: bool = False
     counts: Literal["rows", "units", "households"] | None = None
     known_rows: Annotated[int, Field(ge=1)] | None = None
@@ -522,12 +524,14 @@ def _in_folder(content: Any, folder: Path) -> Any:
             if isinstance(content.get(key), str) and content[key] != NEW_KEY:
                 content[key] = str(folder.absolute() / content[key])
         policy = content.get("policy")
-        if isinstance(policy, str) and policy.endswith(".toml"):
-            content["policy"] = str(folder.absolute() / policy)
+        if isinstance(policy, str):
+            content["policy"] = policy_in(folder, policy)
         for key in ("name", "population", "attacks") if isinstance(policy, dict) else ():
             path = policy.get(key)
-            if isinstance(path, str) and (key != "name" or path.endswith(".toml")):
-                policy[key] = str(folder.absolute() / path)
+            if isinstance(path, str):
+                policy[key] = (
+                    policy_in(folder, path) if key == "name" else str(folder.absolute() / path)
+                )
         if content.get("kind") == "csv" and isinstance(content.get("path"), str):
             content["path"] = str(folder.absolute() / content["path"])
         named = content.get("hierarchies")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +24,7 @@ from discreet.table.patterns import PATTERNS
 # Rows of a column, or of each piece of one, that are looked at before all are counted.
 _LOOKED_AT = 20_000
 _TEXTS = 300
+_FEW = 20
 # Fewer values may all be different by chance, and be consecutive with a few gaps.
 FEWEST, _FEWEST_WITH_GAPS = 20, 100
 _NEARLY_ALL = 0.9
@@ -48,22 +50,45 @@ class Marks:
     high: float = -np.inf
     texts: tuple[str, ...] = ()
     lengths: tuple[int, ...] = ()  # how many of the values have no, one, two, ... digits
+    few: frozenset[Any] | None = None  # the values, where they are few
 
     def joined(self, other: Marks) -> Marks:
-        """Return the marks of both pieces."""
+        """Return the marks of both pieces; of values that are not few, some are counted twice.
+
+        Examples
+        --------
+        >>> yes_and_no = marks_of(pa.chunked_array([["y", "n"] * 50]))
+        >>> yes_and_no.joined(yes_and_no).distinct
+        2
+        """
+        both = None if self.few is None or other.few is None else self.few | other.few
         return Marks(
             present=self.present + other.present,
             looked_at=self.looked_at + other.looked_at,
-            distinct=self.distinct + other.distinct,
+            distinct=self.distinct + other.distinct if both is None else len(both),
             text=self.text,
             whole=self.whole and other.whole,
             low=min(self.low, other.low),
             high=max(self.high, other.high),
-            texts=(self.texts + other.texts)[:_TEXTS],
+            texts=_mixed(self, other),
             lengths=tuple(map(sum, zip(self.lengths, other.lengths, strict=False)))
             or self.lengths
             or other.lengths,
+            few=both if both is None or len(both) <= _FEW else None,
         )
+
+
+def _mixed(one: Marks, other: Marks) -> tuple[str, ...]:
+    """Return texts of both pieces, as many of each as rows of it were looked at."""
+    texts = tuple(dict.fromkeys(one.texts + other.texts))
+    if len(texts) <= _TEXTS:
+        return texts
+    share = round(_TEXTS * one.looked_at / (one.looked_at + other.looked_at))
+    share = min(max(share, _TEXTS - len(other.texts)), len(one.texts))
+    parts = (one.texts, share), (other.texts, _TEXTS - share)
+    return tuple(
+        texts[i] for texts, n in parts for i in np.linspace(0, len(texts) - 1, n).astype(int)
+    )
 
 
 def can_identify(kind: pa.DataType) -> bool:
@@ -83,6 +108,7 @@ def marks_of(column: pa.ChunkedArray) -> Marks:
         looked_at=len(some),
         distinct=len(values),
         text=kind_of(column.type) != "numeric",
+        few=frozenset(values.to_pylist()) if len(values) <= _FEW else None,
     )
     return _with_values(found, values, column)
 

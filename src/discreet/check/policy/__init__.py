@@ -12,7 +12,7 @@ from typing import Any
 from discreet.check.evidence import Evidence
 from discreet.check.findings import Finding
 from discreet.check.policy import kinds, numbers, others, sizes, spans
-from discreet.check.policy.case import Case, Found
+from discreet.check.policy.case import Case, Found, naming
 from discreet.check.shown import Shown
 from discreet.check.verdicts import PolicyReport, Verdict
 from discreet.engines import Frame
@@ -56,20 +56,37 @@ def against_policy(
     findings: Sequence[Finding],
     evidence: Evidence | None,
     original: Frame | None,
-) -> tuple[PolicyReport | None, list[str]]:
-    """Decide each rule of a policy, by default of the recipe's own; and note if that is gone."""
+) -> PolicyReport | None:
+    """Decide each rule of a policy, by default of the recipe's own.
+
+    Of the recipe's own, files may be gone, because a release may have come here without them: what
+    they would decide is open.
+    """
+    asked = recipe.against if against is None else against
+    if asked is None:
+        return None
     try:
-        asked = recipe.against if against is None else against
-        policy = None if asked is None else asked.load()
-        if asked is None or policy is None:
-            return None, []
+        # Of what others name, nothing may be missing.
+        own = recipe.against is not None and asked.population == recipe.against.population
+        policy = Policy.load(asked.name) if own else asked.load()
         case = Case.of(shown, recipe, policy, asked, findings, evidence, original)
-        return _judged(case, policy), []
+        return _judged(case, policy)
     except BadInput as error:
-        # A release may have come here without its recipe's files.
         if against is not None:
             raise
-        return None, [f"the release was not held against its policy: {error}"]
+        return _undecided(asked, str(error))
+
+
+def _undecided(asked: Against, why: str) -> PolicyReport:
+    """Say that a release was not held against the policy of its recipe."""
+    remedy = "put the file back, or name it with --policy FILE"
+    verdict = Verdict(
+        "policy", "The release keeps the policy of its recipe.", "the recipe", "", "open",
+        f"it was not held against it: {why}", None, remedy,
+    )  # fmt: skip
+    return PolicyReport(
+        asked.name, asked.name, "the recipe", "", None, (verdict,), asked.gone or (asked.name,)
+    )
 
 
 def _judged(case: Case, policy: Policy) -> PolicyReport:
@@ -78,12 +95,36 @@ def _judged(case: Case, policy: Policy) -> PolicyReport:
     finally:
         case.shown.remove()
     return PolicyReport(
-        policy.name, policy.title, policy.source, str(policy.date), policy.url, verdicts
+        policy.name,
+        policy.title,
+        policy.source,
+        str(policy.date),
+        policy.url,
+        verdicts,
+        _gone(case.against, policy),
     )
 
 
+def _gone(asked: Against, policy: Policy) -> tuple[str, ...]:
+    """Return the files that are not there; attacks only where a rule is about one."""
+    wanted = any(rule.rule == "attack" for rule in policy.rules)
+    return tuple(one for one in asked.gone if wanted or one != asked.attacks)
+
+
+def _unnamed(rule: Rule, case: Case) -> Found | None:
+    """Leave a rule open whose group of columns nobody has named."""
+    group = getattr(rule, "group", None)
+    # Of counts and estimates, steps may tell; `numbers` looks.
+    if group is None or rule.rule in ("rounding", "hidden") or case.group(group) is not None:
+        return None
+    if getattr(rule, "columns", None) is not None:
+        return None
+    said = f"nobody has said which columns are in the group '{group}'"
+    return Found("open", said, None, naming(group))
+
+
 def _verdict(rule: Rule, case: Case) -> Verdict:
-    found = _JUDGES[rule.rule](rule, case)
+    found = _unnamed(rule, case) or _JUDGES[rule.rule](rule, case)
     # What was not looked at because its name is misspelt has kept nothing.
     if found.status == "kept" and (strange := case.strange(getattr(rule, "columns", None) or ())):
         needs = "correct the name in the policy, or take it out of the rule"
@@ -100,4 +141,5 @@ def _verdict(rule: Rule, case: Case) -> Verdict:
         found.records,
         remedy,
         rule.either,
+        found.excused,
     )

@@ -33,6 +33,7 @@ class Found:
     found: str
     records: int | None = None
     remedy: str = ""
+    excused: tuple[str, ...] = ()  # columns that only the recipe's word lets pass
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class Case:
     def population(self) -> tuple[pa.Table, np.ndarray] | None:
         """The population table without its numbers, and these; None where there is none."""
         path = self.against.population
-        if path is None:
+        if path is None or path in self.against.gone:
             return None
         table = read_table(path)
         if PEOPLE not in table.column_names or table.num_columns < 2:
@@ -143,7 +144,7 @@ class Case:
     def attacks(self) -> list[dict[str, Any]] | None:
         """The attacks that were measured, as plain data; None where none are given."""
         path = self.against.attacks
-        if path is None:
+        if path is None or path in self.against.gone:
             return None
         try:
             with open(path, encoding="utf-8") as file:
@@ -227,3 +228,14 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     """
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def quoted(names: Sequence[str]) -> str:
+    """List some names in quotes.
+
+    Examples
+    --------
+    >>> quoted(["age", "sex"])
+    "'age', 'sex'"
+    """
+    return listed([f"'{name}'" for name in names])

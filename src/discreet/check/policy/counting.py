@@ -191,11 +191,13 @@ def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def needs_people(case: Case) -> str:
     """Say what it takes to count people in the population."""
-    weight = case.recipe.roles.weight
+    weight, path = case.recipe.roles.weight, case.against.population
+    if path is not None and path in case.against.gone:
+        return f"put {path} back, or give --population FILE"
     by_weight = "give the column of sampling weights the role weight"
     if weight is not None:
         by_weight = f"the internal folder and --original, which has the weights '{weight}'"
-    return f"it is about people in the population: give --population FILE, or {by_weight}"
+    return f"give --population FILE, or {by_weight}"
 
 
 def risk_by_people(found: Classes, in_population: np.ndarray, by_weights: bool) -> np.ndarray:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.check.policy.case import Case, Found, listed
+from discreet.check.findings import counted
+from discreet.check.policy.case import Case, Found, listed, quoted
 from discreet.check.policy.periods import fineness, of_numbers
 from discreet.check.policy.sizes import no_keys
 from discreet.check.policy.vocabulary import DATED, EVENTS, FLAGS, FORMS, OPAQUE, VAGUE, WORDS
@@ -27,13 +28,13 @@ def called(case: Case, name: str) -> list[str]:
     return words.parts_of(name) + words.parts_of(label)
 
 
-def opaque(case: Case, settled: Sequence[str] = ()) -> str:
-    """Name the columns whose names say nothing, such as `v12`; empty where there are none.
+def opaque(case: Case, settled: Sequence[str] = ()) -> list[str]:
+    """Return the columns whose names say nothing, such as `v12`.
 
     A weight is no more than that, and so is a yes or no.
     """
     schema, settled = case.shown.frame.schema, [*settled, case.recipe.roles.weight or ""]
-    names = [
+    return [
         name
         for name in case.names
         if OPAQUE.fullmatch(name)
@@ -41,7 +42,6 @@ def opaque(case: Case, settled: Sequence[str] = ()) -> str:
         and not labels_of(schema.field(name)).label
         and (name not in case.looks or case.looks[name].distinct > 2)
     ]
-    return listed([f"'{name}'" for name in names]) if names else ""
 
 
 # Rules
@@ -58,8 +58,10 @@ def roles(rule: RolesRule, case: Case) -> Found:
         wrong = [one for one in {role, uses.get(name, role)} if one in rule.not_released]
         bad += [f"'{name}' ({wrong[0]})"] if wrong else []
     if not bad:
-        return Found("kept", f"no column of the role {' or '.join(rule.not_released)} is released")
-    found = f"{listed(bad)} {'is' if len(bad) == 1 else 'are'} released, with every record"
+        kept = f"no column of the role {' or '.join(rule.not_released)} is released"
+        return _unlisted(case, kept) if "identifiers" in rule.not_released else Found("kept", kept)
+    are = "is" if len(bad) == 1 else "are"
+    found = f"{listed(bad)} {are} released, in {counted(case.shown.num_rows, 'record')}"
     remedy = "give it the role identifiers, or none with rest = 'drop'"
     if (
         "household" in rule.not_released
@@ -70,13 +72,33 @@ def roles(rule: RolesRule, case: Case) -> Found:
     return Found("missed", found, case.shown.num_rows, remedy)
 
 
+def _unlisted(case: Case, kept: str) -> Found:
+    """Look for what tells people apart, and has no role that says so."""
+    seen = {name: why for name, why, sure in _codes(case) if sure}
+    settled = case.recipe.roles.renamed | set(case.recipe.roles.not_identifiers)
+    if strange := {name: why for name, why in seen.items() if name not in settled}:
+        said = "; ".join(f"'{name}' {why}" for name, why in list(strange.items())[:3])
+        needs = "give them the role identifiers, or list under not_identifiers what is none"
+        return Found("open", f"{kept}, but {said}", None, needs)
+    return _on_its_word(kept, {n: seen[n] for n in case.recipe.roles.not_identifiers if n in seen})
+
+
+def _on_its_word(kept: str, excused: Mapping[str, str]) -> Found:
+    """Say that a rule is kept, and which columns only the recipe says are none."""
+    if not excused:
+        return Found("kept", kept)
+    so = listed([f"'{name}' ({why})" for name, why in excused.items()])
+    found = f"{kept}: kept because the recipe's not_identifiers says so of {so}"
+    return Found("kept", found, excused=tuple(excused))
+
+
 def identifying(rule: IdentifyingRule, case: Case) -> Found:
     """Count the released quasi columns."""
     quasi = case.quasi
     if not quasi:
         return no_keys(case)
     are = "column is" if len(quasi) == 1 else "columns are"
-    found = f"{len(quasi)} quasi {are} released, at most {rule.most}"
+    found = f"{len(quasi)} quasi {are} released; the rule allows {rule.most}"
     if len(quasi) <= rule.most:
         return Found("kept", found)
     remedy = f"drop {len(quasi) - rule.most} of {listed(quasi)}"
@@ -87,20 +109,26 @@ def columns(rule: ColumnsRule, case: Case) -> Found:
     """Find columns of some kinds by their names and by what they hold."""
     bad: dict[str, str] = {}
     unclear: dict[str, str] = {}
+    excused: dict[str, str] = {}
+    doubted: set[str] = set()  # The recipe may say that they are none.
     for kind in rule.kinds:
         for name, why, sure in _of_kind(case, kind):
-            (bad if sure else unclear).setdefault(name, why)
+            doubt = _may_be_none(kind, sure)
+            excuse = doubt and name in case.recipe.roles.not_identifiers
+            (excused if excuse else bad if sure else unclear).setdefault(name, why)
+            doubted |= {name} if doubt else set()
     wanted = {part for word in rule.words for part in words.parts_of(word)}
     for name in case.names:
         if hit := wanted & set(called(case, name)):
+            doubted.discard(name)
             bad.setdefault(name, f"is called {listed(sorted(hit))}")
     what = listed([*rule.kinds, *(f"'{word}'" for word in rule.words)])
     if bad:
         said = "; ".join(f"'{name}' {why}" for name, why in list(bad.items())[:3])
         more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
         records = max(_present(case, name) for name in bad)
-        names = listed([f"'{name}'" for name in bad])
-        remedy = f"drop {names}, or list under not_identifiers what is none"
+        remedy = f"drop {quoted(list(bad))}"
+        remedy += ", or list under not_identifiers what is none" * bool(doubted & bad.keys())
         return Found("missed", f"{what}: {said}{more}, in {records:,} records", records, remedy)
     if unclear:
         said = "; ".join(f"'{name}' {why}" for name, why in list(unclear.items())[:3])
@@ -108,12 +136,24 @@ def columns(rule: ColumnsRule, case: Case) -> Found:
         if "places" in rule.kinds:
             needs = "list it under not_identifiers if its areas are large enough, or drop it"
         return Found("open", f"{what}: {said}", None, needs)
-    if hidden := opaque(case, case.recipe.roles.not_identifiers):
-        needs = f"say what {hidden} hold: rename them, or list them under not_identifiers"
+    settled = case.recipe.roles.not_identifiers
+    if hidden := opaque(case, settled):
+        needs = f"say what {quoted(hidden)} hold: rename them, or list them under not_identifiers"
         return Found("open", f"{what}: names such as these tell nothing", None, needs)
+    excused = dict.fromkeys(opaque(case), "has a name that tells nothing") | excused
+    if excused:
+        return _on_its_word(what, excused)
     return Found(
         "kept", f"{what}: none of {len(case.names)} released columns, by names and contents"
     )
+
+
+def _may_be_none(kind: Kind, sure: bool) -> bool:
+    """Tell whether a recipe that lists a column under not_identifiers is to be believed.
+
+    A date is one even if it identifies nobody; texts and codes are looked at all the same.
+    """
+    return kind not in ("sensitive", "dates", "free text") and (sure or kind != "unique codes")
 
 
 def _present(case: Case, name: str) -> int:
@@ -128,8 +168,6 @@ def _of_kind(case: Case, kind: Kind) -> Iterator[tuple[str, str, bool]]:
         "dates": _dates,
     }
     settled = case.recipe.roles.renamed
-    if kind not in ("sensitive", "dates"):
-        settled = settled | set(case.recipe.roles.not_identifiers)
     if kind in tests:
         # What is only to be looked at stays so.
         yield from (one for one in tests[kind](case) if one[0] not in settled or not one[2])

@@ -103,7 +103,9 @@ def _numbers(
                 cells += count
                 first = first or f"{text} in '{name}'"
     if not cells:
-        return Found("kept", f"all of {counted(total, 'cell')} of {listed(columns)}")
+        return Found(
+            "kept", f"all {counted(total, 'cell')} of {listed(columns)} are as the rule asks"
+        )
     found = f"{cells:,} of {counted(total, 'cell')} of {listed(bad)}: {first} {said}"
     return Found("missed", found, cells, remedy)
 

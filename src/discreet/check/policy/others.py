@@ -21,6 +21,10 @@ from discreet.recipe.policies import (
 )
 
 _DAYS = 365.25
+_HOLDOUT = (
+    "needs a holdout: repeat it with `discreet attack ... --holdout FILE --json`, where FILE has "
+    "people who are not in the release"
+)
 _GIVES = NOTHING.partition("gives")[0] + "gives"
 
 
@@ -75,7 +79,11 @@ def old(rule: OldRule, case: Case) -> Found:
     started = None if case.evidence is None else case.evidence.log["started"]
     released = datetime.fromisoformat(started) if started else datetime.now(UTC)
     years = (released.date() - day).days / _DAYS
-    found = f"the data of {day} are {years:.1f} years old, at least {rule.years:g}"
+    if years < 0:
+        said = f"the data are about days up to {day}, after their release on {released.date()}"
+        remedy = "correct the day (--collected, or collected in the recipe)"
+        return Found("missed", said, None, remedy)
+    found = f"the data of {day} are {years:.1f} years old; the rule asks for {rule.years:g}"
     if (released.date() - day).days >= int(rule.years * _DAYS):
         return Found("kept", found)
     return Found("missed", found, None, "release them later")
@@ -83,6 +91,11 @@ def old(rule: OldRule, case: Case) -> Found:
 
 def attack(rule: AttackRule, case: Case) -> Found:
     """Find out what an attack gains over its baseline."""
+    path = case.against.attacks
+    if path is not None and path in case.against.gone:
+        how = f"`discreet attack ORIGINAL RELEASE --holdout FILE --json > {path}`"
+        said = f"{rule.attack} was not measured: {path} is not there"
+        return Found("open", said, None, f"write it with {how}, then `discreet check RELEASE`")
     if case.attacks is None:
         needs = "measure it with `discreet attack ... --json`, and give the file with --attacks"
         return Found("open", f"{rule.attack} was not measured", None, needs)
@@ -101,7 +114,8 @@ def attack(rule: AttackRule, case: Case) -> Found:
     # Of one on several columns, the worst counts.
     one = max(known, key=lambda one: _figure(rule, one))
     excess, upper, figure = float(one["excess"]), float(one["interval"][1]), _figure(rule, one)
-    baseline = "the holdout" if one.get("against") == "holdout" else "a guess"
+    controlled = one.get("against") == "holdout"
+    baseline = "the holdout" if controlled else "a guess"
     of = _attempts(one)
     attempts = "" if of is None else f" in {of:,} attempts"
     found = (
@@ -109,7 +123,9 @@ def attack(rule: AttackRule, case: Case) -> Found:
         f"95 % certainty at most {_points(upper)}; the rule allows {_points(rule.most)}"
     )
     if figure <= rule.most:
-        return Found("kept", found)
+        return Found("kept", found) if controlled else Found("open", found, None, _HOLDOUT)
+    if not controlled:
+        return Found("missed", found, None, f"treat the columns more strongly, or it {_HOLDOUT}")
     if excess <= rule.most:
         return Found("missed", found, None, "repeat it with more --queries: the estimate is below")
     return Found("missed", found, None, "treat the columns that the attack uses more strongly")

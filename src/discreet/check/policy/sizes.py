@@ -26,6 +26,7 @@ from discreet.recipe.policies import (
     HouseholdsRule,
     KRule,
     LRule,
+    OfColumns,
     RiskRule,
     SuppressedRule,
 )
@@ -33,13 +34,21 @@ from discreet.table.classes import classes_of, encode_columns
 
 # Figures are computed in floating point, and bounds are written in decimals.
 _ROUNDING = 1e-12
+_PEOPLE = "it is about people in the population"
 _NO_MATCHES = "where a blank stands for anything, only records are counted: set counts = 'rows'"
 
 
-def no_keys(case: Case) -> Found:
-    """Judge a release without quasi columns, which may only not be named."""
-    if case.recipe.roles.quasi:
-        return Found("kept", "no quasi column is released")
+def no_keys(case: Case, rule: OfColumns | None = None) -> Found:
+    """Judge a release without columns that a rule is about: none released, or none named.
+
+    A rule about columns of its own is given; one that is about quasi columns anyway need not be.
+    """
+    if rule is not None and (own := rule.columns) is not None:
+        return Found("kept", f"none of the columns of the rule ({listed(own)}) is released")
+    if rule is not None and (group := rule.group) is not None:
+        return Found("kept", f"no column of the group '{group}' is released")
+    if quasi := case.recipe.roles.quasi:
+        return Found("kept", f"none of the quasi columns ({listed(quasi)}) is released")
     needs = "say which columns could identify someone together: the role quasi in a recipe"
     return Found("open", "no quasi column is named", None, needs)
 
@@ -48,7 +57,7 @@ def k(rule: KRule, case: Case) -> Found:
     """Find the smallest class of the quasi columns."""
     columns = case.keys(rule)
     if not columns:
-        return no_keys(case)
+        return no_keys(case, rule)
     own, noun = classes(case, columns), case.shown.noun
     sizes = _sizes(own, rule.nulls, case)
     low = own.told & (sizes < rule.least)
@@ -143,17 +152,16 @@ def risk(rule: RiskRule, case: Case) -> Found:
         records = int(own.counts.sum())
         figure = risks.max(initial=0.0) if largest else (risks * own.counts).sum() / max(records, 1)
         kept = figure <= rule.most + _ROUNDING
-        over = int(own.counts[risks > rule.most + _ROUNDING].sum()) if largest else None
+        over = int(own.counts[risks > rule.most + _ROUNDING].sum())
         found = (
-            f"{rule.rule.replace('-', ' ')} {percent(figure)}{how}, at most {percent(rule.most)}"
+            f"{rule.rule.replace('-', ' ')} {percent(figure)}{how}; the rule allows "
+            f"{percent(rule.most)}"
         )
-        if largest and not kept:
+        if not kept:
             found += f"; {over:,} of {records:,} records are above it"
         least = math.ceil(1 / rule.most - _ROUNDING) if rule.most else math.inf
         remedy = "" if kept else larger_classes(case, least, case.keys(rule), not largest)
-        return Found(
-            "kept" if kept else "missed", found, None if over is None else int(over), remedy
-        )
+        return Found("kept", found) if kept else Found("missed", found, over, remedy)
 
     return _by_risk(rule, case, judge)
 
@@ -168,7 +176,7 @@ def at_risk(rule: AtRiskRule, case: Case) -> Found:
         share = percent(over / max(records, 1))
         found = (
             f"{over:,} of {records:,} records ({share}) have a risk above "
-            f"{percent(rule.over)}{how}, at most {percent(rule.most)}"
+            f"{percent(rule.over)}{how}; the rule allows {percent(rule.most)}"
         )
         least = math.ceil(1 / rule.over - _ROUNDING) if rule.over else math.inf
         remedy = "" if kept else larger_classes(case, least, case.keys(rule))
@@ -182,7 +190,7 @@ def _by_risk(rule: RiskRule | AtRiskRule, case: Case, judge: object) -> Found:
     assert callable(judge)
     columns = case.keys(rule)
     if not columns:
-        return no_keys(case)
+        return no_keys(case, rule)
     if rule.counted == "population":
         known = people(case, columns)
         if known is not None:
@@ -199,7 +207,7 @@ def _by_risk(rule: RiskRule | AtRiskRule, case: Case, judge: object) -> Found:
         return Found("open", f"{found.found}, not {case.recipe.counted_as}", None, NEEDS_ORIGINAL)
     if rule.counted == "population" and found.status == "missed":
         # In the population there are more of each, so that what holds of the sample holds of it.
-        return Found("open", found.found, found.records, needs_people(case))
+        return Found("open", found.found, found.records, f"{_PEOPLE}: {needs_people(case)}")
     return found
 
 
@@ -232,7 +240,7 @@ def cells(rule: CellsRule, case: Case) -> Found:
     tables, known = _tables(rule, case, columns)
     used = list(dict.fromkeys(one for table in tables for one in table))
     if not columns and rule.groups is None:
-        return no_keys(case)
+        return no_keys(case, rule)
     if not tables:
         return Found("kept", f"there is no table of {counted(rule.ways, 'quasi column')}")
     by_people = people(case, used) if rule.counted == "population" else None
@@ -315,7 +323,7 @@ def _cells_found(
         f"{rule.least:,} {noun}, in one table up to {records:,} records; {where}"
     )
     if not enough:
-        return Found("open", found, records, needs_people(case))
+        return Found("open", found, records, f"{_PEOPLE}: {needs_people(case)}")
     if not known:
         names = listed([f"'{name}'" for name in rule.groups or ()])
         needs = f"say which columns are in the groups {names}, with --group or in the recipe"
@@ -397,7 +405,7 @@ def suppressed(rule: SuppressedRule, case: Case) -> Found:
     """Find the share of the cells that are suppressed."""
     columns = case.keys(rule)
     if not columns:
-        return no_keys(case)
+        return no_keys(case, rule)
     blank, evidence = {name: _blank(case, name) for name in columns}, case.evidence
     rows = case.shown.frame.num_rows
     if evidence is not None:
@@ -409,12 +417,14 @@ def suppressed(rule: SuppressedRule, case: Case) -> Found:
     most = max(blank, key=lambda name: blank[name])
     found = f"{total:,} of {rows * len(columns):,} cells ({percent(share)}) are suppressed"
     found += f", most in '{most}' ({blank[most]:,})" if total else ""
-    found += f", at most {percent(rule.most)}"
-    if share <= rule.most + _ROUNDING:
-        return Found("kept", found)
+    found += f"; the rule allows {percent(rule.most)}"
     if evidence is None:
         said = found.replace("suppressed", "null or a star")
-        return Found("open", said, None, f"{NEEDS_INTERNAL}, to tell which were null before")
+        said += "; records that were left out are not among them"
+        why = "to tell which were null before and which records were left out"
+        return Found("open", said, None, f"{NEEDS_INTERNAL}, {why}")
+    if share <= rule.most + _ROUNDING:
+        return Found("kept", found)
     remedy = f"recode '{most}' more coarsely before cells are suppressed, or ask for a smaller k"
     return Found("missed", found, blank[most], remedy)
 

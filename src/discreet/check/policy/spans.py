@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.check.findings import counted
-from discreet.check.policy.case import Case, Found, listed
+from discreet.check.policy.case import Case, Found, listed, quoted
 from discreet.check.policy.counting import as_text, needs_people, weighed, without_stars
 from discreet.check.policy.kinds import called, is_date, opaque
 from discreet.check.policy.periods import FINER, ends, fineness, of_numbers
@@ -26,7 +26,7 @@ def dates(rule: DatesRule, case: Case) -> Found:
     named = case.columns(rule, "dates")
     columns = [n for n in case.names if is_date(case, n)] if named is None else named
     if not columns and named is None and (hidden := opaque(case)):
-        needs = f"say what {hidden} hold: rename them, or --group dates=COLUMN"
+        needs = f"say what {quoted(hidden)} hold: rename them, or --group dates=COLUMN"
         return Found("open", "no column is called a date, or looks like one", None, needs)
     if not columns:
         return Found("kept", "no column of dates is released")
@@ -130,7 +130,7 @@ def ages(rule: AgesRule, case: Case) -> Found:
         needs = "write ages as 42, 40-44, [40, 45) or >=90, and give --collected for births"
         return Found("open", "; ".join(unclear[:3]), None, needs)
     if not columns and not births and named is None and (hidden := opaque(case)):
-        needs = f"say what {hidden} hold: rename them, or --group ages=COLUMN"
+        needs = f"say what {quoted(hidden)} hold: rename them, or --group ages=COLUMN"
         return Found("open", "no column is called an age", None, needs)
     return Found("kept", "; ".join(checked) or "no released column is called an age or a birth")
 
@@ -194,7 +194,7 @@ def areas(rule: AreasRule, case: Case) -> Found:
     columns = named if named is not None else _areas(case, POSTCODES if rule.digits else AREAS)
     if not columns:
         if named is None and (hidden := opaque(case)):
-            needs = f"say what {hidden} hold: rename them, or --group areas=COLUMN"
+            needs = f"say what {quoted(hidden)} hold: rename them, or --group areas=COLUMN"
             return Found("open", "no column is called like an area", None, needs)
         return Found("kept", "no released column is called like an area")
     found = [_area(rule, case, name) for name in columns]
