@@ -82,7 +82,7 @@ class ColumnPlan(TypedDict, total=False):
     noise_floor: float
     low: float
     width: float
-    # `generalize`: the level of the column's hierarchy in each search.
+    # `generalize` and `safepub`: the level of the column's hierarchy in each search.
     levels: list[int]
     # `items`: what each item of a set becomes, None where it is left out.
     m: int
@@ -139,6 +139,11 @@ class JointPlan(TypedDict, total=False):
     labels: dict[str, Any]
     tuples: dict[str, Any]
     classes: np.ndarray
+    # `safepub`: the words, of 2^64, that sample a record, what was spent, and the levels; `k` and
+    # the `sizes` of the classes that are released.
+    words: str
+    ledger: dict[str, float]
+    levels: dict[str, int]
     # `anatomy`: `groups` has the number of each record's group, 0 where it is suppressed.
     l: int  # noqa: E741
     group: str

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet.check.differential import demanded as demanded_by_budget
+from discreet.check.differential import ledger_of
 from discreet.check.evidence import StepPlan
 from discreet.check.suppression import demanded
 from discreet.recipe.recipe import Step
@@ -277,6 +279,19 @@ def _anatomy(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
         yield what, given[what], plan["joint"][what]
 
 
+def _safepub(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
+    joint = plan["joint"]
+    k, words = demanded_by_budget(given)
+    yield "k", k, joint["k"]
+    yield "words that sample a record", words, int(joint["words"])
+    for what, amount in ledger_of(given).items():
+        yield what, float(amount), joint["ledger"][what]
+    yield "null_policy", given["null_policy"], joint["null_policy"]
+    yield "level", joint["levels"][name], plan["columns"][name]["levels"][0]
+    if given["levels"] is not None:
+        yield "level", given["levels"], joint["levels"][name]
+
+
 def _clusters(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     """Compare groups of records over all columns; each pattern of nulls has one of its own."""
     joint = plan["joint"]
@@ -328,6 +343,7 @@ ASKED: dict[str, tuple[str, Callable[[dict[str, Any], StepPlan, str], Pairs]]] =
     "rank-swap": ("sources", _swap),
     "resampling": ("cuts", _parts),
     "round-counts": ("counts", _counts),
+    "safepub": ("safepub", _safepub),
     "shuffle": ("sources", _shuffle),
     "top-bottom": ("clip", _clip),
     "vmdav": ("cuts", _groups),

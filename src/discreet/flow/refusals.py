@@ -57,6 +57,8 @@ def refuse_columns(
         _refuse_unreleased(step, number, roles, released)
         _refuse_labels(step, number, frame)
     _refuse_unknown(recipe, roles)
+    if recipe.private:
+        _refuse_beside_private(recipe, released)
     for name in recipe.added:
         if name in frame.schema.names:
             raise BadInput(
@@ -113,6 +115,30 @@ def _refuse_unknown(recipe: Recipe, roles: dict[str, str]) -> None:
                     f"{said} lists '{name}', but the table has no such column; "
                     f"{nearest(name, roles)}"
                 )
+
+
+def _refuse_beside_private(recipe: Recipe, released: list[str]) -> None:
+    """Refuse what a differentially private step does not cover: its promise is about records."""
+    number, step = next((i, s) for i, s in enumerate(recipe.steps, 1) if s.build().private)
+    where = f"step {number} ({step.method})"
+    for other, one in enumerate(recipe.steps, start=1):
+        if other != number:
+            raise BadInput(
+                f"{where} is differentially private and must be the only step; step {other} "
+                f"({one.method}) looks at the records, too, and its budget is not known"
+            )
+    for name in released:
+        if name not in step.columns:
+            raise BadInput(
+                f"column '{name}' would be released beside {where}, whose promise is about whole "
+                "records; add it to the step's columns, or drop it"
+            )
+    several = recipe.roles.household or recipe.roles.unit
+    if several is not None:
+        raise BadInput(
+            f"{where} promises something about each record, and a '{several}' may have several; "
+            "release one record of each and list the column under identifiers"
+        )
 
 
 def _refuse_strange(kind: pa.DataType, column: str) -> None:

@@ -351,6 +351,39 @@ def _local_suppression(part: StepPart, plan: Plan, done: Plan) -> None:
     part.tables += blank_tables(plan, done)
 
 
+def _private(part: StepPart, plan: Plan, done: Plan) -> None:
+    spent = done["ledger"]
+    parts = [f"{_PARTS[name]} {figure(spent[name])}" for name in _PARTS if spent.get(name)]
+    part.facts.append(("budget spent", ", ".join(parts)))
+
+
+def _safepub(part: StepPart, plan: Plan, done: Plan) -> None:
+    _private(part, plan, done)
+    part.facts.append(("least class", counted(int(plan["k"]), "record")))
+    sampled = f"{counted(done['sampled'], 'record')}, each with a probability of {done['beta']:.4g}"
+    part.facts.append(("sampled", sampled))
+    depth = {name: len(one["maps"]) - 1 for name, one in plan["hierarchies"].items()}
+    levels = [f"{name} {level} of {depth[name]}" for name, level in plan["levels"].items()]
+    part.facts.append(("levels", ", ".join(levels)))
+    if "levels_scored" in done:
+        scored = counted(done["levels_scored"], "combination")
+        part.facts.append(("levels were drawn", f"by the exponential mechanism, of {scored}"))
+    sizes = np.asarray(plan["sizes"])
+    if len(sizes):
+        said = f"{counted(len(sizes), 'class', 'classes')} of {sizes.min():,} to {sizes.max():,}"
+        part.facts.append(("released", f"{said} records"))
+    part.facts.append(("not released", counted(int(done.get("suppressed", 0)), "record")))
+
+
+# What a ledger has, and what is said of it.
+_PARTS = {
+    "epsilon": "epsilon",
+    "epsilon_anon": "of which on classes",
+    "epsilon_search": "on levels",
+    "delta": "delta",
+}
+
+
 def _suppressed(part: StepPart, done: Plan) -> None:
     part.facts.append(("suppressed", counted(int(done.get("suppressed", 0)), "record")))
 
@@ -363,6 +396,7 @@ _JOINT: dict[str, Callable[[StepPart, Plan, Plan], None]] = {
     "microaggregation": _microaggregation,
     "mondrian": _mondrian,
     "porop": _porop,
+    "safepub": _safepub,
 }
 
 
