@@ -77,6 +77,9 @@ class ColumnPlan(TypedDict, total=False):
     jump: float
     # `microaggregation`: the centre of each group of records.
     centres: np.ndarray
+    # `private-centres`: the same with noise, of a scale as a fraction, between `low` and `high`.
+    noise_scale: str
+    high: float
     # `porop`: the least standard deviation of the noise; the ends of the column where these bring
     # it to [0, 1] first.
     noise_floor: float

@@ -173,3 +173,50 @@ def _sampled(words: int, spent: str, shown: Shown, plan: StepPlan | None) -> Fin
     if problem is None and released != shown.num_rows:
         problem = f"{shown.num_rows:,} records are there, the plan has {released:,}"
     return finding(said, problem, f"with a probability of {found / WORDS:.6g}")
+
+
+# Parts of a column's width that values are rounded to before they are added up.
+PARTS = 1 << 20
+
+
+def noise_scale(given: Mapping[str, Any], name: str, n: int, columns: int) -> Fraction:
+    """Return the scale of the noise on the sums of a column's groups, in parts of its width.
+
+    In a total order of the records with cuts at fixed places, a record that is replaced changes one
+    record of each group, and so each sum by at most the width; in the order of a single column, all
+    sums together by no more. An epsilon that is not given by column is shared evenly.
+    """
+    asked = given["epsilon"]
+    own = asked[name] if isinstance(asked, Mapping) else asked
+    epsilon = Fraction(repr(float(own))) / (1 if isinstance(asked, Mapping) else columns)
+    groups = n // int(given["k"])
+    return PARTS * (groups if columns > 1 else 1) / epsilon
+
+
+def private_centres(shown: Shown, step: Step, plan: StepPlan | None) -> list[Finding]:
+    """Verify groups of k records with values within their bounds, and no column beside them."""
+    given, k = step.parameters(), int(step.parameters()["k"])
+    columns = [name for name in step.columns if name in shown.column_names]
+    beside = [name for name in shown.column_names if name not in step.columns]
+    _, counts = shown.over(columns)
+    few = int(counts.min()) if len(counts) else k
+    beyond = None
+    for name in columns:
+        low, high = given["bounds"][name]
+        ends = shown.ends(name)
+        # Whole numbers are rounded, by less than one.
+        if ends is not None and (ends[0] <= low - 1 or ends[1] >= high + 1):
+            beyond = f"'{name}' goes from {ends[0]:g} to {ends[1]:g}"
+    return [
+        finding(
+            f"k = {k} records per centre",
+            f"{few} records share a centre" if few < k else None,
+            f"{len(counts):,} centres, the rarest of {few:,} records",
+        ),
+        finding("centres are within the bounds that epsilon counts with", beyond, "all of them"),
+        finding(
+            "no column is released beside those that epsilon covers",
+            f"'{beside[0]}' is" if beside else None,
+            f"{len(columns)} of {len(columns)} columns",
+        ),
+    ]

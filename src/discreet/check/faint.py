@@ -97,6 +97,7 @@ def _faint(where: str, step: Step, given: Mapping[str, Any]) -> Said:
 def _private(shown: Shown, where: str, given: Mapping[str, Any]) -> Said:
     """Find budgets of differential privacy that promise next to nothing."""
     epsilon, delta = given.get("epsilon"), given.get("delta")
+    epsilon = sum(epsilon.values()) if isinstance(epsilon, Mapping) else epsilon
     if epsilon is not None and epsilon > _LARGE_EPSILON:
         yield (
             f"{where} promises next to nothing",

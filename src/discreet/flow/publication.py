@@ -121,7 +121,7 @@ def _perturbs(step: Step) -> bool:
 def _step(step: Step, publish_noise: bool) -> dict[str, Any]:
     method = step.build()
     told = method.published
-    if method.effect == "perturbs":
+    if method.effect == "perturbs" and not method.private:
         told = method.published_with_noise if publish_noise else ()
     given = step.model_dump(exclude_none=True)
     return {

@@ -59,6 +59,7 @@ def refuse_columns(
     _refuse_unknown(recipe, roles)
     if recipe.private:
         _refuse_beside_private(recipe, released)
+        _refuse_decimals(recipe, frame)
     for name in recipe.added:
         if name in frame.schema.names:
             raise BadInput(
@@ -139,6 +140,19 @@ def _refuse_beside_private(recipe: Recipe, released: list[str]) -> None:
             f"{where} promises something about each record, and a '{several}' may have several; "
             "release one record of each and list the column under identifiers"
         )
+
+
+def _refuse_decimals(recipe: Recipe, frame: Frame) -> None:
+    """Refuse to round to the decimals of a table's records: one of them may have the most."""
+    for number, step in enumerate(recipe.steps, start=1):
+        if step.build().needs != "numeric" or step.precision == "full":
+            continue
+        for name in step.columns:
+            if not pa.types.is_integer(frame.schema.field(name).type):
+                raise BadInput(
+                    f"step {number} ({step.method}) would round '{name}' to as many decimals as "
+                    'some record of the table has, which tells of it; set precision = "full"'
+                )
 
 
 def _refuse_strange(kind: pa.DataType, column: str) -> None:

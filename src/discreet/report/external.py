@@ -111,7 +111,7 @@ def _caveats(facts: Facts) -> list[tuple[str, str]]:
 
 def _suppressed(facts: Facts) -> str:
     if facts["private"]:
-        return UNTOLD
+        return UNTOLD if any(s["suppresses"] for s in facts["steps"]) else "No record was left out."
     said, hidden = _blanked(facts), facts.get("hidden")
     if not hidden:
         return said

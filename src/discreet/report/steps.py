@@ -352,8 +352,7 @@ def _local_suppression(part: StepPart, plan: Plan, done: Plan) -> None:
 
 
 def _private(part: StepPart, plan: Plan, done: Plan) -> None:
-    spent = done["ledger"]
-    parts = [f"{_PARTS[name]} {figure(spent[name])}" for name in _PARTS if spent.get(name)]
+    parts = [f"{_PARTS.get(name, name)} {figure(x)}" for name, x in done["ledger"].items() if x]
     part.facts.append(("budget spent", ", ".join(parts)))
 
 
@@ -375,12 +374,10 @@ def _safepub(part: StepPart, plan: Plan, done: Plan) -> None:
     part.facts.append(("not released", counted(int(done.get("suppressed", 0)), "record")))
 
 
-# What a ledger has, and what is said of it.
+# What is said of the parts of a ledger, where it is not their name.
 _PARTS = {
-    "epsilon": "epsilon",
     "epsilon_anon": "of which on classes",
     "epsilon_search": "on levels",
-    "delta": "delta",
 }
 
 
@@ -396,6 +393,7 @@ _JOINT: dict[str, Callable[[StepPart, Plan, Plan], None]] = {
     "microaggregation": _microaggregation,
     "mondrian": _mondrian,
     "porop": _porop,
+    "private-centres": _private,
     "safepub": _safepub,
 }
 
