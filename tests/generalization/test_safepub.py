@@ -4,6 +4,7 @@ import itertools
 import math
 from collections import defaultdict
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -75,6 +76,17 @@ def test_k_is_one_below_arx():
     for epsilon, row in ARX.items():
         for delta, k in row.items():
             assert fitted(epsilon, delta)[0] == k - 1
+
+
+def test_the_table_in_the_docs():
+    text = (Path(__file__).parents[2] / "docs/differential_privacy.md").read_text("utf-8")
+    table = text.split("| epsilon | beta |")[1].split("\n\n")[0].splitlines()[2:]
+    for line in table:
+        epsilon, beta, *ks = [cell.strip() for cell in line.strip("|").split("|")]
+        found = [fitted(epsilon, delta) for delta in ("1e-4", "1e-5", "1e-6")]
+        assert [k for k, _ in found] == [int(k) for k in ks]
+        assert round(found[0][1], 3) == float(beta)
+    assert len(table) == 4
 
 
 class JavaRandom:

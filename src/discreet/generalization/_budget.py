@@ -24,6 +24,7 @@ rounds exp and ln correctly, so that the truth lies between the neighbours of wh
 from __future__ import annotations
 
 import decimal
+import math
 from decimal import Decimal
 from functools import cache
 
@@ -33,7 +34,7 @@ DOWN = decimal.Context(prec=_DIGITS, rounding=decimal.ROUND_FLOOR, Emin=-(10**9)
 # A sampled record has a word below this share of all.
 WORDS = 1 << 64
 # Terms that cannot change a sum by more than this part of it are bounded together.
-_NEGLIGIBLE = Decimal("1e-40")
+_NEGLIGIBLE = Decimal("1e-20")
 
 
 def sampled_below(epsilon: Decimal) -> int:
@@ -101,7 +102,7 @@ def tail(n: int, j: int, beta: Decimal) -> Decimal:
         return Decimal(0)
     rest = DOWN.subtract(Decimal(1), beta)
     term = UP.multiply(_power(beta, j), _power(rest, n - j))
-    term = UP.multiply(term, _binomial(n, j))
+    term = UP.multiply(term, Decimal(math.comb(n, j)))
     odds, total = UP.divide(beta, rest), term
     for i in range(j, n):
         ratio = UP.divide(UP.multiply(Decimal(n - i), odds), Decimal(i + 1))
@@ -122,13 +123,6 @@ def _power(base: Decimal, exponent: int) -> Decimal:
         if exponent & 1:
             result = UP.multiply(result, base)
         base, exponent = UP.multiply(base, base), exponent >> 1
-    return result
-
-
-def _binomial(n: int, j: int) -> Decimal:
-    result = Decimal(1)
-    for i in range(1, min(j, n - j) + 1):
-        result = UP.divide(UP.multiply(result, Decimal(n - i + 1)), Decimal(i))
     return result
 
 

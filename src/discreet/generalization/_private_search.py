@@ -23,6 +23,7 @@ import numpy as np
 from discreet.chance import Chance
 from discreet.generalization._tuples import Tuples, lay_out, number_tuples
 from discreet.generalization.ladder import Ladder
+from discreet.generalization.search import Tables
 from discreet.kernels import lattice as kernels
 
 Score = Literal["loss", "precision", "nue", "average-class"]
@@ -62,11 +63,15 @@ class Scores:
         self.score, self.tuples, self.n, self.k = score, tuples, n, k
         self.heights = [ladder.height for ladder in ladders]
         self.shares = [_shares(ladder) for ladder in ladders]
-        self.tables: dict[Levels, kernels.Table] = {}
+        self.tables = Tables(tuples)
+        self.ready: set[Levels] = set()
 
-    def of(self, levels: Levels, finer: Levels | None = None) -> float:
-        """Return a node's score, from the classes of a finer one that is known."""
-        classes = Tuples(self.tuples.lattice, self.table(levels, finer))
+    def of(self, levels: Levels, below: Levels | None = None) -> float:
+        """Return a node's score; several are found quickly from one that is below all of them."""
+        if below is not None and below not in self.ready:
+            self.ready.add(below)
+            self.table(below)
+        classes = Tuples(self.tuples.lattice, self.table(levels))
         kept = classes.table.counts >= self.k
         counts = classes.table.counts[kept]
         gone = self.n - int(counts.sum())
@@ -94,15 +99,13 @@ class Scores:
         found = np.bincount(classes.codes(a)[kept], counts, 1)
         return float(found @ found) / self.n + gone
 
-    def table(self, levels: Levels, finer: Levels | None = None) -> kernels.Table:
+    def table(self, levels: Levels) -> kernels.Table:
         """Return the classes of a node."""
-        if levels not in self.tables:
-            bottom = (0,) * len(levels)
-            source = bottom if finer is None else finer
-            table = self.tuples.table if source == bottom else self.table(source)
-            nodes = np.array(source), np.array(levels)
-            self.tables[levels] = kernels.roll_up(self.tuples.lattice, table, *nodes)[0]
-        return self.tables[levels]
+        target = np.array(levels)
+        source, finer = self.tables.finer(target)
+        table: kernels.Table = kernels.roll_up(self.tuples.lattice, finer, source, target)[0]
+        self.tables.keep(target, table)
+        return table
 
 
 def _shares(ladder: Ladder) -> list[np.ndarray]:
@@ -128,18 +131,17 @@ def draw_levels(
     """
     rate = epsilon / (steps + 1) / (2 * (_PARTS + 1))
     pivot, known = top, {top: _whole(scores(top, top))}
-    open_, drawn = {top}, [top]
+    open_, drawn = [top], [top]
     for _ in range(steps):
         below = tuple(max(0, level - 1) for level in pivot)
         for node in _predecessors(pivot):
             if node not in known:
                 known[node] = _whole(scores(node, below))
-                open_.add(node)
-        open_.discard(pivot)
+                open_.append(node)
+        open_.remove(pivot)
         if not open_:
             break
-        candidates = sorted(open_)
-        pivot = candidates[chance.choose([known[node] for node in candidates], rate)]
+        pivot = open_[chance.choose([known[node] for node in open_], rate)]
         drawn.append(pivot)
     return drawn[chance.choose([known[node] for node in drawn], rate)], len(known)
 

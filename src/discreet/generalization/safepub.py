@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -17,11 +18,11 @@ from discreet.generalization._budget import DOWN, WORDS, least_class, sampled_be
 from discreet.generalization._by_tuple import labelled
 from discreet.generalization._groups import with_null
 from discreet.generalization._plan import describe_column
-from discreet.generalization._private_search import Score, Scores, collapsed, draw_levels
+from discreet.generalization._private_search import Levels, Score, Scores, collapsed, draw_levels
 from discreet.generalization._released import released
+from discreet.generalization._tuples import number_tuples, places
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.ladder import Ladder
-from discreet.kernels import lattice as kernels
 from discreet.method import RowBound, as_arrow, private_in_words, unit_codes
 from discreet.outcome import Given, Outcome
 from discreet.parameters import Constraints, number, whole
@@ -249,52 +250,57 @@ class SafePub(RowBound):
     def _run(self, given: Given) -> Outcome:
         """Sample the records, choose levels, and suppress the classes that are too small."""
         self._check_columns(given)
-        ledger, names = self.ledger, list(given.columns)
-        anonymous = ledger["epsilon_anon"]
-        k, words = least_class(anonymous, ledger["delta"]), sampled_below(anonymous)
-        coded = [self._encoded(given.columns[name], name) for name in names]
+        names = list(given.columns)
+        listed = [_listed(given.columns[name]) for name in names]
+        coded = [self._encoded(column, name) for name, column in zip(names, listed, strict=True)]
         ladders, codes = [one for one, _ in coded], [one for _, one in coded]
-        draws = given.draws(names[0]).apart()
-        levels, scored = self._levels(names, ladders, codes, k, words, draws)
-        n = len(codes[0])
-        sampled = _sample(n, words, draws.part(_SAMPLE))
-        tuples, ids = collapsed(ladders, [of_row[sampled] for of_row in codes])
-        bottom = np.zeros(len(names), np.int64)
-        classes, of_tuple = kernels.roll_up(
-            tuples.lattice, tuples.table, bottom, np.array([levels[name] for name in names])
-        )
-        kept = sampled.copy()
-        kept[sampled] = classes.counts[of_tuple][ids] >= k
+        done = self._treat(names, ladders, codes, given.draws(names[0]).apart())
         columns = {
-            name: _labels(ladder, of_row, levels[name], kept)
-            for name, ladder, of_row in zip(names, ladders, codes, strict=True)
+            name: _labels(ladder, of_row, level, done.kept)
+            for name, ladder, of_row, level in zip(names, ladders, codes, done.levels, strict=True)
         }
-        spent = {name: float(amount) for name, amount in ledger.items()}
+        levels = dict(zip(names, done.levels, strict=True))
+        spent = {name: float(amount) for name, amount in self.ledger.items()}
         joint: JointPlan = {
             "kind": "safepub",
-            "k": k,
-            "words": str(words),
+            "k": done.k,
+            "words": str(done.words),
             "ledger": spent,
             "levels": levels,
             "null_policy": self.null_policy,
-            "sizes": np.sort(classes.counts[classes.counts >= k])[::-1],
+            "sizes": np.sort(done.sizes[done.sizes >= done.k])[::-1],
             "hierarchies": {
-                name: describe_column(given.columns[name], name, _without_null(ladder))
-                for name, ladder in zip(names, ladders, strict=True)
+                name: describe_column(column, name, _without_null(ladder))
+                for name, column, ladder in zip(names, listed, ladders, strict=True)
             },
         }
         plans: dict[str, ColumnPlan] = {
-            name: {"kind": "safepub", "levels": [levels[name]]} for name in names
+            name: {"kind": "safepub", "levels": [level]} for name, level in levels.items()
         }
         figures = {
             "ledger": spent,
-            "k": k,
-            "beta": words / WORDS,
-            "sampled": int(sampled.sum()),
-            "suppressed": int((~kept).sum()),
+            "k": done.k,
+            "beta": done.words / WORDS,
+            "sampled": int(done.sizes.sum()),
+            "suppressed": int((~done.kept).sum()),
         }
-        figures |= {"levels_scored": scored} if scored else {}
-        return Outcome(columns, plans, joint, ~kept, ~kept, figures)
+        figures |= {"levels_scored": done.scored} if done.scored else {}
+        return Outcome(columns, plans, joint, ~done.kept, ~done.kept, figures)
+
+    def _treat(
+        self, names: list[str], ladders: list[Ladder], codes: list[np.ndarray], draws: Draws
+    ) -> Treated:
+        """Decide which rows of codes are released, at which levels."""
+        ledger = self.ledger
+        anonymous = ledger["epsilon_anon"]
+        k, words = least_class(anonymous, ledger["delta"]), sampled_below(anonymous)
+        levels, scored = self._levels(names, ladders, codes, k, words, draws)
+        sampled = _sample(len(codes[0]), words, draws.part(_SAMPLE))
+        rows = np.flatnonzero(sampled)
+        classes, sizes = _classes(ladders, levels, [of_row[rows] for of_row in codes])
+        kept = sampled.copy()
+        kept[sampled] = (sizes >= k)[classes]
+        return Treated(k, words, levels, kept, sizes, scored)
 
     def _levels(
         self,
@@ -304,7 +310,7 @@ class SafePub(RowBound):
         k: int,
         words: int,
         draws: Draws,
-    ) -> tuple[dict[str, int], int]:
+    ) -> tuple[Levels, int]:
         """Return the levels, given or drawn, and how many combinations of them were scored."""
         heights = tuple(ladder.height for ladder in ladders)
         if self.levels is not None:
@@ -314,14 +320,13 @@ class SafePub(RowBound):
                         f"the level of '{name}' is {self.levels[name]}, but its hierarchy ends at "
                         f"{height}"
                     )
-            return {name: int(self.levels[name]) for name in names}, 0
+            return tuple(int(self.levels[name]) for name in names), 0
         n = len(codes[0])
         sampled = _sample(n, words, draws.part(_SCORED))
         tuples, _ = collapsed(ladders, [of_row[sampled] for of_row in codes])
         scores = Scores(self.quality, tuples, ladders, n, k)
         budget, chance = Fraction(self.ledger["epsilon_search"]), Chance(draws.part(_LEVELS))
-        drawn, scored = draw_levels(scores.of, heights, budget, self.steps, chance)
-        return dict(zip(names, drawn, strict=True)), scored
+        return draw_levels(scores.of, heights, budget, self.steps, chance)
 
     def _encoded(self, column: pa.ChunkedArray, name: str) -> tuple[Ladder, np.ndarray]:
         """Return a column's ladder with a null as the last leaf, and the leaf of each row."""
@@ -356,6 +361,23 @@ class SafePub(RowBound):
             )
 
 
+@dataclass(frozen=True)
+class Treated:
+    """What was decided: the least class, the words that sample, levels, and the rows released."""
+
+    k: int
+    words: int
+    levels: Levels
+    kept: np.ndarray
+    sizes: np.ndarray  # of all classes of the sample
+    scored: int
+
+
+def _listed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column with its distinct values as a dictionary, which are then found quickly."""
+    return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+
+
 def _exactly(amount: float) -> Decimal:
     """Return a number as it was written."""
     return Decimal(repr(float(amount)))
@@ -364,6 +386,17 @@ def _exactly(amount: float) -> Decimal:
 def _sample(n: int, words: int, draws: Draws) -> np.ndarray:
     """Sample each of n rows with a probability of words / 2^64, exactly."""
     return draws.words(np.arange(n)) < np.uint64(words)
+
+
+def _classes(
+    ladders: list[Ladder], levels: Levels, codes: list[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the class of each row at some levels, and the sizes of all classes."""
+    at = [ladder.maps[level] for ladder, level in zip(ladders, levels, strict=True)]
+    word, shift, _ = places([len(ladder.leaves) for ladder in ladders])
+    labels = [of_leaf[of_row] for of_leaf, of_row in zip(at, codes, strict=True)]
+    _, ids, first = number_tuples(labels, word, shift)
+    return ids, np.bincount(ids, minlength=len(first))
 
 
 def _labels(ladder: Ladder, codes: np.ndarray, level: int, kept: np.ndarray) -> pa.ChunkedArray:
