@@ -142,9 +142,11 @@ class JointPlan(TypedDict, total=False):
     labels: dict[str, Any]
     tuples: dict[str, Any]
     classes: np.ndarray
-    # `safepub`: the words, of 2^64, that sample a record, what was spent, and the levels; `k` and
-    # the `sizes` of the classes that are released.
+    # `safepub`: the words, of 2^64, that sample a record, how many of how many rows are sampled,
+    # what was spent, and the levels; `k` and the `sizes` of the classes that are released.
     words: str
+    rows: int
+    sampled: int
     ledger: dict[str, float]
     levels: dict[str, int]
     # `anatomy`: `groups` has the number of each record's group, 0 where it is suppressed.

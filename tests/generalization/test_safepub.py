@@ -370,7 +370,7 @@ def _public(folder, number):
         ({"epsilon_search": 0.5}, "not both"),
         ({"levels": None, "epsilon_search": 1.0}, "leaves nothing of epsilon = 1"),
         ({"levels": None, "epsilon_search": 0.5}, r"'age' \(kind intervals\) does not list its"),
-        ({"epsilon": 0.0}, "epsilon must be a number above 0"),
+        ({"epsilon": 0.0}, "epsilon must be a number of at least 1e-06"),
         ({"null_policy": "segregate"}, "null_policy"),
         ({"hierarchies": {**STEP["hierarchies"], "age": {"kind": "auto"}}}, "made from the table"),
         (

@@ -169,6 +169,11 @@ def _sampled(words: int, spent: str, shown: Shown, plan: StepPlan | None) -> Fin
         return Finding(said, "not verifiable", NEEDS_INTERNAL)
     found = int(plan["joint"]["words"])
     problem = None if found <= words else f"with a probability of {found / WORDS:.6g}"
+    n, sampled = plan["joint"]["rows"], plan["joint"]["sampled"]
+    share = found / WORDS
+    # A sample that is off by seven deviations was not drawn with that probability.
+    if abs(sampled - n * share) > 7 * (1 + math.sqrt(n * share * (1 - share))):
+        problem = f"{sampled:,} of {n:,} records were, with a probability of {share:.6g}"
     released = sum(int(size) for size in plan["joint"]["sizes"])
     if problem is None and released != shown.num_rows:
         problem = f"{shown.num_rows:,} records are there, the plan has {released:,}"

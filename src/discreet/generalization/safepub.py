@@ -30,6 +30,8 @@ from discreet.plan import ColumnPlan, JointPlan
 
 # What chance decides, each by draws of its own.
 _SAMPLE, _SCORED, _LEVELS = range(3)
+# Less than this is nothing, and would sample nobody.
+_LEAST = Decimal("1e-9")
 # What must be told of a rule, so that its labels do not depend on the table.
 _SETTLED = {
     "order": ("values",),
@@ -147,7 +149,7 @@ class SafePub(RowBound):
         "null_policy",
     )
     constraints: ClassVar[Constraints] = {
-        "epsilon": number(above=0, most=10),
+        "epsilon": number(least=1e-6, most=10),
         "delta": number(above=0, below=1),
         "epsilon_search": number(above=0, optional=True),
         "levels": whole(0, called="the level of '{column}'", optional=True, only_by_column=True),
@@ -213,7 +215,7 @@ class SafePub(RowBound):
                 "give levels, chosen without looking at the table, or epsilon_search, the part of "
                 "epsilon that is spent on drawing them" + ", not both" * (self.levels is not None)
             )
-        if self.epsilon_search is not None and self.ledger["epsilon_anon"] <= 0:
+        if self.epsilon_search is not None and self.ledger["epsilon_anon"] < _LEAST:
             raise BadInput(
                 f"epsilon_search = {self.epsilon_search:g} leaves nothing of epsilon = "
                 f"{self.epsilon:g} for the classes; spend less on drawing levels"
@@ -268,6 +270,8 @@ class SafePub(RowBound):
             "ledger": spent,
             "levels": levels,
             "null_policy": self.null_policy,
+            "rows": len(done.kept),
+            "sampled": int(done.sizes.sum()),
             "sizes": np.sort(done.sizes[done.sizes >= done.k])[::-1],
             "hierarchies": {
                 name: describe_column(column, name, _without_null(ladder))
@@ -279,6 +283,7 @@ class SafePub(RowBound):
         }
         figures = {
             "ledger": spent,
+            "meaning": self.meaning,
             "k": done.k,
             "beta": done.words / WORDS,
             "sampled": int(done.sizes.sum()),

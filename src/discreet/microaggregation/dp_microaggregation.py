@@ -181,7 +181,9 @@ class DPMicroaggregation(RowBound):
             "groups": groups,
             "ledger": ledger,
         }
-        return Outcome(new, plans, joint, figures={"ledger": ledger, "groups": count})
+        return Outcome(
+            new, plans, joint, figures={"ledger": ledger, "meaning": self.meaning, "groups": count}
+        )
 
     def _budget(self, name: str, columns: int) -> Fraction:
         """Return what is spent on a column, as it was written."""

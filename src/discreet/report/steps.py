@@ -353,7 +353,7 @@ def _local_suppression(part: StepPart, plan: Plan, done: Plan) -> None:
 
 def _private(part: StepPart, plan: Plan, done: Plan) -> None:
     parts = [f"{_PARTS.get(name, name)} {figure(x)}" for name, x in done["ledger"].items() if x]
-    part.facts.append(("budget spent", ", ".join(parts)))
+    part.facts += [("budget spent", ", ".join(parts)), ("what that means", done["meaning"])]
 
 
 def _safepub(part: StepPart, plan: Plan, done: Plan) -> None:
