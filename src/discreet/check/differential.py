@@ -152,7 +152,7 @@ def safepub(shown: Shown, step: Step, plan: StepPlan | None) -> list[Finding]:
     smallest = int(counts.min()) if len(counts) else 0
     good = f"{len(counts):,} classes, the smallest of {smallest:,} {shown.noun}"
     return [
-        finding(f"k = {k} in each class, as {spent} ask for", rare, good),
+        finding(f"k = {k} records per class, as {spent} ask for", rare, good),
         finding(
             "no column is released beside those that epsilon covers",
             f"'{beside[0]}' is" if beside else None,
