@@ -24,7 +24,7 @@ LAYERS = [
     ["measure", "method", "outcome", "plan", "unchanged"],
     ["engines", "parameters"],
     ["table", "datasets"],
-    ["draws"],
+    ["chance", "draws"],
     ["kernels", "cgroups", "clock", "errors", "private", "threads", "trace", "_estimator"],
 ]
 Graph = Mapping[str, Mapping[str, set[str]]]

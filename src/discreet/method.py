@@ -6,6 +6,7 @@ at random, and what it promises; `protect` runs it, and the check verifies the p
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal, TypeVar
@@ -80,6 +81,8 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     published: ClassVar[tuple[str, ...]] = ()
     # Those that they may know where it perturbs, if the recipe says `publish_noise`.
     published_with_noise: ClassVar[tuple[str, ...]] = ()
+    # It is differentially private: what is published must follow from its result alone.
+    private: ClassVar[bool] = False
     # A released value is the centre of a group's values: who knows the others can tell the last.
     averages: ClassVar[bool] = False
     # What its parameters must be, beyond those of its bases.
@@ -147,6 +150,11 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def done_in_words(self) -> str:
         """What it does to a column, where that depends on its parameters too."""
         return self.in_words
+
+    @property
+    def meaning(self) -> str:
+        """What its promise means for a person in the table, for those who must decide on it."""
+        return ""
 
     @property
     def nulls_in_words(self) -> str:
@@ -464,6 +472,34 @@ def unit_codes(units: Any, n: int) -> np.ndarray | None:
     if column.null_count:
         raise BadInput("units holds nulls; every row needs one")
     return encode(column, "units")[0]
+
+
+def private_in_words(epsilon: float, delta: float = 0.0, changed: bool = False) -> str:
+    """Say what differential privacy promises a person.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+    changed : bool
+        Where a record is compared with any other in its place, and not with none.
+
+    Examples
+    --------
+    >>> print(private_in_words(1, 1e-6))  # doctest: +NORMALIZE_WHITESPACE
+    The release is differentially private with epsilon = 1 and delta = 1e-06: whatever comes of it
+    for a person, and whatever anybody concludes about them from it, is at most 2.72 times as likely
+    as it would be had their record not been in the table, but for a chance of 1 in 1,000,000.
+    """
+    times = math.exp(epsilon)
+    said = f"{times:,.3g}" if times < 1e6 else "millions of"
+    with_delta = f" and delta = {delta:g}" if delta else ""
+    but_for = f", but for a chance of 1 in {1 / delta:,.0f}" if delta else ""
+    otherwise = "held anything else" if changed else "not been in the table"
+    return (
+        f"The release is differentially private with epsilon = {epsilon:g}{with_delta}: whatever "
+        "comes of it for a person, and whatever anybody concludes about them from it, is at most "
+        f"{said} times as likely as it would be had their record {otherwise}{but_for}."
+    )
 
 
 def _table(columns: list[np.ndarray]) -> np.ndarray:

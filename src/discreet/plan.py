@@ -77,12 +77,15 @@ class ColumnPlan(TypedDict, total=False):
     jump: float
     # `microaggregation`: the centre of each group of records.
     centres: np.ndarray
+    # `private-centres`: the same with noise, of a scale as a fraction, between `low` and `high`.
+    noise_scale: str
+    high: float
     # `porop`: the least standard deviation of the noise; the ends of the column where these bring
     # it to [0, 1] first.
     noise_floor: float
     low: float
     width: float
-    # `generalize`: the level of the column's hierarchy in each search.
+    # `generalize` and `safepub`: the level of the column's hierarchy in each search.
     levels: list[int]
     # `items`: what each item of a set becomes, None where it is left out.
     m: int
@@ -139,6 +142,13 @@ class JointPlan(TypedDict, total=False):
     labels: dict[str, Any]
     tuples: dict[str, Any]
     classes: np.ndarray
+    # `safepub`: the words, of 2^64, that sample a record, how many of how many rows are sampled,
+    # what was spent, and the levels; `k` and the `sizes` of the classes that are released.
+    words: str
+    rows: int
+    sampled: int
+    ledger: dict[str, float]
+    levels: dict[str, int]
     # `anatomy`: `groups` has the number of each record's group, 0 where it is suppressed.
     l: int  # noqa: E741
     group: str

@@ -14,7 +14,7 @@ from discreet.check.evidence import Evidence
 from discreet.registry import methods
 
 FIGURES = "released values and their counts are the plan's"
-ALLOWED = ("recipe", "table", "draws", "errors", "engines", "threads", "private", "check")
+ALLOWED = ("recipe", "table", "chance", "draws", "errors", "engines", "threads", "private", "check")
 
 
 def test_the_check_imports_no_method_and_no_measure():

@@ -154,6 +154,8 @@ def suppressing(read: str = "illness") -> dict[str, dict[str, Any]]:
 def others(role: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Return a step of each method on columns of a role, or of both."""
     for name in methods():
+        if methods()[name].private:
+            continue  # The only step of a recipe.
         make = {"generalize": _generalize, "mondrian": _mondrian, "local-suppression": _blank}
         if name in make:
             if role == "quasi":

@@ -37,8 +37,8 @@ WAYS = {
     "top-bottom": {"upper": 1e299},
     "vmdav": {"k": 3},
 }
-# Those of sets and dates.
-OTHERS = {"date-shift", "generalize-items"}
+# Those of sets and dates, and those that are told all values that a column can hold.
+OTHERS = {"date-shift", "dp-microaggregation", "generalize-items", "safepub"}
 IN_MEMORY = {"anatomy", "ipso", "microaggregation", "rank-swap", "shuffle"}
 
 

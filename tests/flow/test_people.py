@@ -155,6 +155,8 @@ PARAMETERS = {
     "top-bottom": _choices(lower=[5], upper=[80, 500]),
     "date-shift": _choices(days=[10, 100], keep_weekday=[True, False]),
     "anatomy": None,  # counts records, and refuses units that have several
+    "safepub": None,  # promise something of records, and refuse units
+    "dp-microaggregation": None,
     "generalize-items": None,  # of sets, which count records; its tests are in `tests/generalization`
     "ipso": _choices(variant=["A", "B", "C"]),
     "lirop": _choices(**LINES),

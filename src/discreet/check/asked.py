@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet.check.differential import demanded as demanded_by_budget
+from discreet.check.differential import ledger_of, noise_scale
 from discreet.check.evidence import StepPlan
 from discreet.check.suppression import demanded
 from discreet.recipe.recipe import Step
@@ -16,6 +18,10 @@ from discreet.recipe.recipe import Step
 Pairs = Iterator[tuple[str, Any, Any]]
 # The highest degree that regression on ordered partitions tries where it chooses.
 _HIGHEST = 6
+
+
+# Parameters that are not one for each column where they are mappings, or only then.
+_WHOLE = ("subsets", "epsilon")
 
 
 def not_as_asked(step: Step, plan: StepPlan) -> str | None:
@@ -33,7 +39,7 @@ def not_as_asked(step: Step, plan: StepPlan) -> str | None:
         return f"the step's plan is of the kind {together}, not {wanted}"
     for name in step.columns:
         mine = {
-            key: value.get(name) if isinstance(value, Mapping) and key != "subsets" else value
+            key: value.get(name) if isinstance(value, Mapping) and key not in _WHOLE else value
             for key, value in given.items()
         }
         found = plan["columns"][name]["kind"]
@@ -277,6 +283,28 @@ def _anatomy(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
         yield what, given[what], plan["joint"][what]
 
 
+def _safepub(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
+    joint = plan["joint"]
+    k, words = demanded_by_budget(given)
+    yield "k", k, joint["k"]
+    yield "words that sample a record", words, int(joint["words"])
+    for what, amount in ledger_of(given).items():
+        yield what, float(amount), joint["ledger"][what]
+    yield "null_policy", given["null_policy"], joint["null_policy"]
+    yield "level", joint["levels"][name], plan["columns"][name]["levels"][0]
+    if given["levels"] is not None:
+        yield "level", given["levels"], joint["levels"][name]
+
+
+def _private_centres(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
+    joint, column = plan["joint"], plan["columns"][name]
+    yield "k", given["k"], joint["k"]
+    yield "bounds", [float(bound) for bound in given["bounds"]], [column["low"], column["high"]]
+    columns = len(plan["columns"])
+    scale = noise_scale(given, name, len(joint["groups"]), columns)
+    yield "scale of the noise", str(scale), column["noise_scale"]
+
+
 def _clusters(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
     """Compare groups of records over all columns; each pattern of nulls has one of its own."""
     joint = plan["joint"]
@@ -309,6 +337,7 @@ ASKED: dict[str, tuple[str, Callable[[dict[str, Any], StepPlan, str], Pairs]]] =
     "base": ("multiples", _multiples),
     "chimerge": ("cuts", _parts),
     "date-shift": ("shift", _shift),
+    "dp-microaggregation": ("private-centres", _private_centres),
     "equal-frequency": ("cuts", _parts),
     "equal-width": ("cuts", _parts),
     "generalize": ("generalize", _generalize),
@@ -328,6 +357,7 @@ ASKED: dict[str, tuple[str, Callable[[dict[str, Any], StepPlan, str], Pairs]]] =
     "rank-swap": ("sources", _swap),
     "resampling": ("cuts", _parts),
     "round-counts": ("counts", _counts),
+    "safepub": ("safepub", _safepub),
     "shuffle": ("sources", _shuffle),
     "top-bottom": ("clip", _clip),
     "vmdav": ("cuts", _groups),

@@ -29,10 +29,19 @@ _LOOSE = {
     "alpha-k-anonymity": ("alpha", 0.99),
     "l-diversity": ("c", 1000),
 }
+# What is at most so many times as likely with a record as without it is some protection.
+_LARGE_EPSILON = 5
 # The share of a column's cells below which a bound concerns next to none.
 _FEW = 0.01
 # Promises of so many records each; a step that keeps one may have nothing to change.
-_OF_RECORDS = ("k-per-value", "k-per-combination", "k-per-tuple", "anatomy", *OF_CLASSES)
+_OF_RECORDS = (
+    "k-per-value",
+    "k-per-combination",
+    "k-per-tuple",
+    "anatomy",
+    "safepub",
+    *OF_CLASSES,
+)
 
 Said = Iterator[tuple[str, str]]
 
@@ -61,6 +70,7 @@ def faint_steps(shown: Shown, recipe: Recipe, evidence: Evidence | None) -> Said
                 "who is in the table can be seen, and only what the confidential columns say is "
                 "protected; generalize and mondrian hide both",
             )
+        yield from _private(shown, where, given)
         if promise is None:
             yield from _rare(shown, where, step, given)
     yield from _unchanged(recipe, evidence)
@@ -82,6 +92,24 @@ def _faint(where: str, step: Step, given: Mapping[str, Any]) -> Said:
         if one is not None and column not in matrices and too_faint(one):
             yield wrong, f"{name} = {one:g} leaves nearly every value what it was"
             return
+
+
+def _private(shown: Shown, where: str, given: Mapping[str, Any]) -> Said:
+    """Find budgets of differential privacy that promise next to nothing."""
+    epsilon, delta = given.get("epsilon"), given.get("delta")
+    epsilon = sum(epsilon.values()) if isinstance(epsilon, Mapping) else epsilon
+    if epsilon is not None and epsilon > _LARGE_EPSILON:
+        yield (
+            f"{where} promises next to nothing",
+            f"with epsilon = {epsilon:g}, a person's record may make what comes of a release "
+            f"{math.exp(epsilon):,.0f} times as likely; spend less",
+        )
+    if delta is not None and delta * shown.num_rows > 1:
+        yield (
+            f"{where} promises little to some records",
+            f"with delta = {delta:g}, one of the {shown.num_rows:,} records could be shown as it "
+            "is; take a delta well below 1 in so many",
+        )
 
 
 def _given_back(where: str, step: Step, given: Mapping[str, Any]) -> Said:

@@ -31,7 +31,7 @@ _NOTED = {
     "narrows": "narrows the original values of '{}' down",
     "tells nothing but zeros": "tells that '{}' was 0",
 }
-_TOGETHER = ("privacy-models", "wildcard-k", "k-per-tuple")
+_TOGETHER = ("privacy-models", "wildcard-k", "k-per-tuple", "safepub", "private-centres")
 
 
 def leaks(

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from discreet.check.anatomy import anatomy
 from discreet.check.counts import rounded_counts
+from discreet.check.differential import private_centres, safepub
 from discreet.check.evidence import StepPlan, places
 from discreet.check.findings import NEEDS_INTERNAL, Finding, finding
 from discreet.check.items import k_per_combination
@@ -156,8 +157,10 @@ PROMISES: dict[str, Promise] = {
     "k-per-value": _k_per_value,
     "k-per-combination": k_per_combination,
     "k-per-tuple": _k_per_tuple,
+    "private-centres": private_centres,
     "rank-window": _rank_window,
     "rounded-counts": rounded_counts,
+    "safepub": safepub,
     "within-bounds": _within_bounds,
     "privacy-models": privacy_models,
     "wildcard-k": wildcard_k,

@@ -32,8 +32,10 @@ def weaknesses(shown: Shown, recipe: Recipe, evidence: Evidence | None) -> list[
     """Return what is weak: what is wrong, and a sentence of how, and of what to do about it."""
     found = [*_roles(shown, recipe), *_of_their_own(shown, recipe)]
     found += faint_steps(shown, recipe, evidence)
-    found += [*_readings(shown, recipe, evidence), *_classes(shown, recipe)]
-    found += _nearly_one_valued(shown, recipe)
+    found += _readings(shown, recipe, evidence)
+    if not recipe.private:
+        # What a class has in common is then known of it whether a person is in it or not.
+        found += [*_classes(shown, recipe), *_nearly_one_valued(shown, recipe)]
     return [Finding(wrong, "weak", said) for wrong, said in found]
 
 

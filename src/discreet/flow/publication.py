@@ -1,7 +1,8 @@
 """The facts behind a release's two reports: all for the internal one, few for the external one.
 
 What the users of a release may know comes from the released table, from the recipe's roles and
-methods, and from counts of cells and records. How strongly a step perturbs is told as low, medium
+methods, and from counts of cells and records; of a differentially private release not even these,
+since they tell of the original. How strongly a step perturbs is told as low, medium
 or high only, since its exact size would help to undo it, unless `publish_noise` is set.
 """
 
@@ -19,6 +20,9 @@ from discreet.flow.codebook import describe, held_back
 from discreet.flow.pseudonyms import kept_recipe
 from discreet.flow.told import empties
 from discreet.recipe.recipe import Recipe, Step
+
+# In place of a figure that depends on records which are not released.
+NOT_TOLD = "not told"
 
 
 def public_facts(
@@ -43,11 +47,13 @@ def public_facts(
     hidden = set() if recipe.publish_noise else perturbed
     household, pseudonyms = recipe.roles.household, recipe.roles.pseudonyms
     rows = log["input"]["rows"]
-    blanked = blanked_cells(log)
+    private = recipe.private
+    blanked = {} if private else blanked_cells(log)
     columns = []
     for entry in describe(recipe, released, blanked):
         name = entry["name"]
         changed = _changed(log["changed_cells"].get(name, 0), rows, name in hidden)
+        changed = NOT_TOLD if private else changed
         own = {"changed": changed, "nulls": nulls.get(name, 0)}
         columns.append(entry | own | {"figures": figures["columns"].get(name)})
     return {
@@ -63,8 +69,9 @@ def public_facts(
         "household": None if household in pseudonyms else household,
         "pseudonyms": [name for name in released.column_names if name in pseudonyms],
         "nulls": log["nulls"]["policy"],
-        "null_rates": _null_rates(recipe, log, released),
-        "suppressed": log.get("suppressed"),
+        "null_rates": None if private else _null_rates(recipe, log, released),
+        "private": private,
+        "suppressed": None if private else log.get("suppressed"),
         "blanked": _emptied_by_steps(log, "blanked"),
         "hidden": _emptied_by_steps(log, "hidden"),
         "blanked_records": [n for s in log["steps"] if (n := s.get("records_touched"))],
@@ -115,7 +122,7 @@ def _perturbs(step: Step) -> bool:
 def _step(step: Step, publish_noise: bool) -> dict[str, Any]:
     method = step.build()
     told = method.published
-    if method.effect == "perturbs":
+    if method.effect == "perturbs" and not method.private:
         told = method.published_with_noise if publish_noise else ()
     given = step.model_dump(exclude_none=True)
     return {
@@ -123,6 +130,7 @@ def _step(step: Step, publish_noise: bool) -> dict[str, Any]:
         "columns": list(step.columns),
         "in_words": method.done_in_words,
         "caveat": method.caveat,
+        "meaning": method.meaning,
         "effect": method.effect,
         "strength": method.strength,
         "suppresses": method.suppresses,

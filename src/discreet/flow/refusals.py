@@ -57,6 +57,9 @@ def refuse_columns(
         _refuse_unreleased(step, number, roles, released)
         _refuse_labels(step, number, frame)
     _refuse_unknown(recipe, roles)
+    if recipe.private:
+        _refuse_beside_private(recipe, released)
+        _refuse_decimals(recipe, frame)
     for name in recipe.added:
         if name in frame.schema.names:
             raise BadInput(
@@ -112,6 +115,43 @@ def _refuse_unknown(recipe: Recipe, roles: dict[str, str]) -> None:
                 raise BadInput(
                     f"{said} lists '{name}', but the table has no such column; "
                     f"{nearest(name, roles)}"
+                )
+
+
+def _refuse_beside_private(recipe: Recipe, released: list[str]) -> None:
+    """Refuse what a differentially private step does not cover: its promise is about records."""
+    number, step = next((i, s) for i, s in enumerate(recipe.steps, 1) if s.build().private)
+    where = f"step {number} ({step.method})"
+    for other, one in enumerate(recipe.steps, start=1):
+        if other != number:
+            raise BadInput(
+                f"{where} is differentially private and must be the only step; step {other} "
+                f"({one.method}) looks at the records, too, and its budget is not known"
+            )
+    for name in released:
+        if name not in step.columns:
+            raise BadInput(
+                f"column '{name}' would be released beside {where}, whose promise is about whole "
+                "records; add it to the step's columns, or drop it"
+            )
+    several = recipe.roles.household or recipe.roles.unit
+    if several is not None:
+        raise BadInput(
+            f"{where} promises something about each record, and a '{several}' may have several; "
+            "release one record of each and list the column under identifiers"
+        )
+
+
+def _refuse_decimals(recipe: Recipe, frame: Frame) -> None:
+    """Refuse to round to the decimals of a table's records: one of them may have the most."""
+    for number, step in enumerate(recipe.steps, start=1):
+        if step.build().needs != "numeric" or step.precision == "full":
+            continue
+        for name in step.columns:
+            if not pa.types.is_integer(frame.schema.field(name).type):
+                raise BadInput(
+                    f"step {number} ({step.method}) would round '{name}' to as many decimals as "
+                    'some record of the table has, which tells of it; set precision = "full"'
                 )
 
 

@@ -375,7 +375,8 @@ class Release:
         else:
             told, sample = Told.of(released, schema), first_rows(public / name, schema)
         guarded = formulas.is_csv_safe(schema)
-        text = codebook(self.recipe, told, guarded, blanked_cells(self.log))
+        blanked = {} if self.recipe.private else blanked_cells(self.log)
+        text = codebook(self.recipe, told, guarded, blanked)
         (public / "codebook.md").write_text(text, "utf-8")
         facts = public_facts(self.recipe, self.log, told, sample)
         (public / "report.html").write_text(external_report(facts), "utf-8")

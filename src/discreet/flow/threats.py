@@ -73,11 +73,11 @@ def _is_anatomy(method: Method, recipe: Recipe) -> bool:
 
 
 def _perturbs(method: Method, recipe: Recipe) -> bool:
-    return method.effect == "perturbs"
+    return method.effect == "perturbs" and not method.private
 
 
 def _redraws(method: Method, recipe: Recipe) -> bool:
-    return method.effect == "perturbs" and method.is_random
+    return _perturbs(method, recipe) and method.is_random
 
 
 def _is_random(method: Method, recipe: Recipe) -> bool:
@@ -229,7 +229,14 @@ ATTACKS = (
         "one release of one table is consistent in itself",
         "compare with earlier releases, which Discreet does not know: discreet attack ORIGINAL "
         "EARLIER THIS",
-        on_step=lambda method, recipe: method.effect == "coarsens",
+        on_step=lambda method, recipe: method.effect == "coarsens" and not method.private,
+    ),
+    Attack(
+        "a budget spent twice",
+        "the epsilons and deltas of several releases of one table add up",
+        "the log has the ledger of this one",
+        "Discreet does not know what was spent before: keep one ledger for each table",
+        on_step=lambda method, recipe: method.private,
     ),
     Attack(
         "household composition",

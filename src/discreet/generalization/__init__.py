@@ -10,3 +10,4 @@ from discreet.generalization.models import KAnonymity as KAnonymity
 from discreet.generalization.models import LDiversity as LDiversity
 from discreet.generalization.models import TCloseness as TCloseness
 from discreet.generalization.mondrian import Mondrian as Mondrian
+from discreet.generalization.safepub import SafePub as SafePub

@@ -406,6 +406,11 @@ class Recipe(BaseModel):
         return [column for step in self.steps for column in step.build().apart]
 
     @property
+    def private(self) -> bool:
+        """True where the release is differentially private, and nothing else may be told."""
+        return any(step.build().private for step in self.steps)
+
+    @property
     def hierarchies(self) -> dict[str, Any]:
         """What the labels of columns cover, where a step says so: a Hierarchy each."""
         given = (step.parameters().get("hierarchies") or {} for step in self.steps)

@@ -5,6 +5,7 @@ Made from the facts of the internal report alone: at the top of the page and in 
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -102,7 +103,8 @@ def _verdict(facts: Facts) -> dict[str, Any]:
     ]
     # What the recipe or its policy asks of all quasi columns decides; this report's own guide
     # values do where nobody stated a target.
-    stated = bool(rules) or any(by != "guide value" for by in sources)
+    private = [s for s in (facts.get("log") or {}).get("steps", ()) if "ledger" in s]
+    stated = bool(rules or private) or any(by != "guide value" for by in sources)
     missed = [one for one in (*promised, *rules) if one["met"] is False]
     beyond = [row for row in failed if not stated or row["guide"].get("by") != "guide value"]
     beside = [row for row in failed if row not in beyond]
@@ -113,9 +115,23 @@ def _verdict(facts: Facts) -> dict[str, Any]:
     return {
         "passed": passed,
         "flagged": bool(beside) or any(one["met"] is None for one in rules),
-        "said": said + _beside(beside),
+        "said": said + "".join(map(_budget, private)) + _beside(beside),
         "targets": promised + rules + measured_,
     }
+
+
+def _budget(step: Facts) -> str:
+    """Say in short what a budget of differential privacy means.
+
+    Examples
+    --------
+    >>> _budget({"ledger": {"epsilon": 1.0}})
+    " With epsilon = 1, a person's record makes nothing more than 2.72 times as likely."
+    """
+    epsilon = step["ledger"]["epsilon"]
+    times = f"{math.exp(epsilon):,.3g}"
+    said = f" With epsilon = {epsilon:g}, a person's record makes nothing more than {times} "
+    return said + "times as likely."
 
 
 def _by_policy(row: Facts) -> bool:

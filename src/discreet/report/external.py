@@ -12,6 +12,10 @@ from discreet.report.steps import COUNTED
 
 Facts = Mapping[str, Any]
 NOTHING = "No record was suppressed and no cell was blanked."
+UNTOLD = (
+    "How many records the original has, how many of them are not here, and what they hold is not "
+    "told: the release is differentially private, and such figures would go beyond its budget."
+)
 
 
 def external_report(facts: Facts) -> str:
@@ -107,6 +111,8 @@ def _caveats(facts: Facts) -> list[tuple[str, str]]:
 
 
 def _suppressed(facts: Facts) -> str:
+    if facts["private"]:
+        return UNTOLD if any(s["suppresses"] for s in facts["steps"]) else "No record was left out."
     said, hidden = _blanked(facts), facts.get("hidden")
     if not hidden:
         return said

@@ -351,6 +351,36 @@ def _local_suppression(part: StepPart, plan: Plan, done: Plan) -> None:
     part.tables += blank_tables(plan, done)
 
 
+def _private(part: StepPart, plan: Plan, done: Plan) -> None:
+    parts = [f"{_PARTS.get(name, name)} {figure(x)}" for name, x in done["ledger"].items() if x]
+    part.facts += [("budget spent", ", ".join(parts)), ("what that means", done["meaning"])]
+
+
+def _safepub(part: StepPart, plan: Plan, done: Plan) -> None:
+    _private(part, plan, done)
+    part.facts.append(("least class", counted(int(plan["k"]), "record")))
+    sampled = f"{counted(done['sampled'], 'record')}, each with a probability of {done['beta']:.4g}"
+    part.facts.append(("sampled", sampled))
+    depth = {name: len(one["maps"]) - 1 for name, one in plan["hierarchies"].items()}
+    levels = [f"{name} {level} of {depth[name]}" for name, level in plan["levels"].items()]
+    part.facts.append(("levels", ", ".join(levels)))
+    if "levels_scored" in done:
+        scored = counted(done["levels_scored"], "combination")
+        part.facts.append(("levels were drawn", f"by the exponential mechanism, of {scored}"))
+    sizes = np.asarray(plan["sizes"])
+    if len(sizes):
+        said = f"{counted(len(sizes), 'class', 'classes')} of {sizes.min():,} to {sizes.max():,}"
+        part.facts.append(("released", f"{said} records"))
+    part.facts.append(("not released", counted(int(done.get("suppressed", 0)), "record")))
+
+
+# What is said of the parts of a ledger, where it is not their name.
+_PARTS = {
+    "epsilon_anon": "of which on classes",
+    "epsilon_search": "on levels",
+}
+
+
 def _suppressed(part: StepPart, done: Plan) -> None:
     part.facts.append(("suppressed", counted(int(done.get("suppressed", 0)), "record")))
 
@@ -363,6 +393,8 @@ _JOINT: dict[str, Callable[[StepPart, Plan, Plan], None]] = {
     "microaggregation": _microaggregation,
     "mondrian": _mondrian,
     "porop": _porop,
+    "private-centres": _private,
+    "safepub": _safepub,
 }
 
 

@@ -25,6 +25,8 @@ _SAID: dict[str, tuple[str, tuple[str, ...]]] = {
     "ipso": ("replaced by random values that fit the other columns", ()),
     "date-shift": ("moved by up to {days} days", ("days",)),
     "anatomy": ("in a table of its own, by groups with {l} or more values", ("l",)),
+    "dp-microaggregation": ("averaged with noise over groups of {k} or more records", ("k",)),
+    "safepub": ("at coarser levels, of a random sample, with epsilon = {epsilon:g}", ("epsilon",)),
     "generalize-items": ("with items made coarser or left out", ()),
 }
 _ROUNDED = {

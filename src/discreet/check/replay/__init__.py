@@ -21,6 +21,7 @@ import pyarrow as pa
 from discreet.check.counts import counts
 from discreet.check.evidence import Plan, StepPlan, places
 from discreet.check.replay.anatomy import anatomy
+from discreet.check.replay.differential import private_centres, safepub
 from discreet.check.replay.generalization import (
     generalize,
     prepare_generalize,
@@ -81,6 +82,8 @@ JOINT: dict[str, JointReplay] = {
     "porop": porop,
     "microaggregation": microaggregation,
     "pram": pram,
+    "private-centres": private_centres,
+    "safepub": safepub,
     "shift": shift,
     "sources": shuffled,
 }
@@ -106,6 +109,8 @@ BEYOND_PIECES = {
     "match_ranks": "all values in their order",
     "microaggregation": "all records in memory",
     "porop": "all values in their order",
+    "private-centres": "all records in memory",
+    "safepub": "all records in memory",
     "sources": "all records in memory",
     "splits": "equal values in the order of rows",
 }

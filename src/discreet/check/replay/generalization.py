@@ -21,7 +21,7 @@ def prepare_generalize(step: StepPlan) -> StepPlan:
     """Return the plan with its texts as Arrow has them."""
     joint = dict(step["joint"])
     joint["hierarchies"] = {
-        name: one | {"values": pa.array(one["values"], pa.string()), "texts": _texts(one)}
+        name: one | {"values": pa.array(one["values"], pa.string()), "texts": texts_of(one)}
         for name, one in joint["hierarchies"].items()
     }
     return step | {"joint": joint}
@@ -33,7 +33,7 @@ def generalize(
     """Return the released columns, and count the records of groups and classes."""
     joint = step["joint"]
     hierarchies = {name: joint["hierarchies"][name] for name in step["columns"]}
-    leaves = {name: _leaves(columns.arrow(name), name, h) for name, h in hierarchies.items()}
+    leaves = {name: leaves_of(columns.arrow(name), name, h) for name, h in hierarchies.items()}
     n = len(next(iter(leaves.values())))
     records, ids = np.ones(n, np.int64), None
     if sum(len(group["rounds"]) for group in joint["groups"]) > _FEW_ROUNDS:
@@ -43,7 +43,7 @@ def generalize(
         records, first = np.bincount(ids, minlength=n), first_rows(ids, n)
         leaves = {name: found[first] for name, found in leaves.items()}
     null = {name: found < 0 for name, found in leaves.items()}
-    texts = {name: h.get("texts", None) or _texts(h) for name, h in hierarchies.items()}
+    texts = {name: h.get("texts", None) or texts_of(h) for name, h in hierarchies.items()}
     # Places on the list of a column's labels, level after level; the last is what all is under.
     released = {name: np.full(n, len(texts[name]) - 1) for name in leaves}
     suppressed, left_out = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
@@ -53,12 +53,12 @@ def generalize(
         columns.count(step, "rows", number, records=records[waiting].sum())
         if group["treatment"] == "append":
             for name, found in leaves.items():
-                codes, start = _at(hierarchies[name], found[waiting], 0)
+                codes, start = labels_at(hierarchies[name], found[waiting], 0)
                 released[name][waiting] = np.where(codes < 0, -1, start + codes)
             continue
         for which, one in enumerate(group["rounds"]):
             at = {
-                name: _at(hierarchies[name], found[waiting], one["levels"][name])
+                name: labels_at(hierarchies[name], found[waiting], one["levels"][name])
                 for name, found in leaves.items()
             }
             codes_at = {name: c for name, (c, _) in at.items()}
@@ -110,7 +110,7 @@ def _dropped(group: dict[str, Any], rows: np.ndarray | None, n: int) -> np.ndarr
     return np.isin(np.arange(n) if rows is None else rows, group["dropped"])
 
 
-def _texts(hierarchy: dict[str, Any]) -> pa.Array:
+def texts_of(hierarchy: dict[str, Any]) -> pa.Array:
     """List the labels of all levels."""
     texts = pa.array(np.concatenate([np.asarray(x, object) for x in hierarchy["labels"]]))
     if texts[-1].as_py() != EVERYTHING:
@@ -118,7 +118,7 @@ def _texts(hierarchy: dict[str, Any]) -> pa.Array:
     return texts
 
 
-def _leaves(column: pa.ChunkedArray, name: str, hierarchy: dict[str, Any]) -> np.ndarray:
+def leaves_of(column: pa.ChunkedArray, name: str, hierarchy: dict[str, Any]) -> np.ndarray:
     """Return the leaf of each row; -1 where null."""
     kind = column.type
     if pa.types.is_dictionary(kind):
@@ -153,7 +153,7 @@ def in_group(group: dict[str, Any], null: dict[str, np.ndarray]) -> np.ndarray:
     return inside
 
 
-def _at(hierarchy: dict[str, Any], leaves: np.ndarray, level: int) -> tuple[np.ndarray, int]:
+def labels_at(hierarchy: dict[str, Any], leaves: np.ndarray, level: int) -> tuple[np.ndarray, int]:
     """Return the codes of rows at a level, and where its labels start on the list of all.
 
     A null stays one, -1, below the top.
