@@ -146,15 +146,21 @@ class Predicates:
                 found[:, own] &= held[:, np.searchsorted(conditions, given[own])]
         return found
 
-    def shares(self, people: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the share of people whom each would be true of if columns were independent."""
+    def shares(
+        self, people: Sequence[np.ndarray], times: Sequence[np.ndarray] | None = None
+    ) -> np.ndarray:
+        """Return the share of people whom each would be true of if columns were independent.
+
+        `times` is how many people have each of the values of a column, if it is not one.
+        """
         found = np.ones(len(self))
         for i, (column, values) in enumerate(zip(self.columns, people, strict=True)):
             conditions = np.unique(self.conditions[self.of == i])
             if not len(conditions):
                 continue
-            distinct, count = np.unique(values, return_counts=True)
-            share = _mass(column, distinct, count, conditions) / len(values)
+            distinct, place = np.unique(values, return_inverse=True)
+            count = np.bincount(place, None if times is None else times[i])
+            share = _mass(column, distinct, count, conditions) / count.sum()
             for which, given in zip(self.of.T, self.conditions.T, strict=True):
                 own = which == i
                 found[own] *= share[np.searchsorted(conditions, given[own])]

@@ -26,10 +26,12 @@ many counts as vary as much.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.attacks._excess import Attack, Interval, Rate, Z, concluded, sentence
 from discreet.attacks._predicates import Column, Predicates, column_of
@@ -38,6 +40,9 @@ from discreet.errors import BadInput
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.parameters import whole
 from discreet.table.classes import classes_of
+
+if TYPE_CHECKING:
+    from discreet.engines import Frame
 
 # Predicates that are drawn for each that is used: those that are true of fewest records.
 _DRAWN = 4
@@ -58,6 +63,7 @@ def singling_out(
     drawn: Sequence[str] = (),
     queries: int = 2000,
     random_state: int = 0,
+    everybody: Frame | None = None,
 ) -> Attack:
     """Isolate people of the original by what is rare in the release.
 
@@ -84,6 +90,9 @@ def singling_out(
         The most predicates.
     random_state : int
         The seed of all draws.
+    everybody : Frame, optional
+        All people, where `original` and `protected` are a sample of them: predicates are made of
+        the sample, and counted among all.
 
     Returns
     -------
@@ -117,13 +126,22 @@ def singling_out(
         raise BadInput(f"mode must be 'several' or 'one' (columns in a predicate), not {mode!r}")
     names = _names(tables, known)
     given = hierarchies or {}
-    read = [column_of(reading_of(tables, name, given.get(name), name in drawn)) for name in names]
+
+    def column(tables: Tables, name: str) -> Column:
+        return column_of(reading_of(tables, name, given.get(name), name in drawn))
+
+    read = [column(tables, name) for name in names]
     draw = np.random.default_rng(random_state)
     if mode == "one":
         asked = _on_one(read, tables, names, queries, draw)
     else:
         asked = _on_several(read, columns, queries, draw)
-    return _isolated(asked, tables, {"mode": mode, "columns": names})
+    if everybody is None:
+        people = [one.reading.values for one in asked.columns]
+        among = tables.original.num_rows, asked.counts(people), asked.shares(people)
+    else:
+        among = everybody.num_rows, *_among_all(asked, tables, names, everybody, column)
+    return _isolated(asked, tables, {"mode": mode, "columns": names}, *among)
 
 
 def _names(tables: Tables, known: Sequence[str] | None) -> list[str]:
@@ -199,12 +217,48 @@ def _rarest(labels: np.ndarray, told: np.ndarray, rows: np.ndarray) -> np.ndarra
     return rows[size <= most]
 
 
-def _isolated(asked: Predicates, tables: Tables, how: Mapping[str, Any]) -> Attack:
-    """Count people, and conclude."""
-    n = tables.original.num_rows
-    people = [one.reading.values for one in asked.columns]
-    count = asked.counts(people)
-    share = asked.shares(people)
+def _among_all(
+    asked: Predicates,
+    tables: Tables,
+    names: Sequence[str],
+    everybody: Frame,
+    column: Callable[[Tables, str], Column],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Count all people, not only the sample's, whom predicates are true of, and their shares.
+
+    Columns are read again with the values of all; labels keep their numbers.
+    """
+    columns, values, times = [], [], []
+    conditions = asked.conditions.copy()
+    for i, (old, name) in enumerate(zip(asked.columns, names, strict=True)):
+        one, count = everybody.counts([name])
+        columns.append(column(Tables(tables.original, tables.protected, one), name))
+        values.append(one[name].combine_chunks())
+        times.append(count)
+        # What is asked of nulls and ends is numbered after the labels.
+        conditions[(asked.of == i) & (conditions >= old.null)] += columns[-1].null - old.null
+    again = Predicates(columns, asked.of, conditions)
+    held = [one.reading.held for one in columns]
+
+    def count_in(piece: pa.Table, rows: np.ndarray) -> np.ndarray:
+        cells = (piece[name].cast(own.type) for name, own in zip(names, values, strict=True))
+        places = (pc.index_in(one, value_set=own) for one, own in zip(cells, values, strict=True))
+        return again.counts(
+            [own[place.to_numpy()] for own, place in zip(held, places, strict=True)]
+        )
+
+    return everybody.fold(count_in, np.add, names), again.shares(held, times)
+
+
+def _isolated(
+    asked: Predicates,
+    tables: Tables,
+    how: Mapping[str, Any],
+    n: int,
+    count: np.ndarray,
+    share: np.ndarray,
+) -> Attack:
+    """Conclude from how many of n people predicates are true of."""
     with np.errstate(divide="ignore"):
         expected = n * share * np.exp((n - 1) * np.log1p(-np.minimum(share, 1 - 1e-16)))
     right = (count == 1).astype(np.float64)
