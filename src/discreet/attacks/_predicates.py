@@ -178,7 +178,7 @@ class Predicates:
         self, chosen: np.ndarray, sizes: Sequence[np.ndarray]
     ) -> dict[tuple[int, int], np.ndarray]:
         """Tell for which values the conditions of some predicates hold, by column and condition."""
-        found = {}
+        found: dict[tuple[int, int], np.ndarray] = {}
         for i, (column, size) in enumerate(zip(self.columns, sizes, strict=True)):
             conditions = np.unique(self.conditions[chosen][self.of[chosen] == i])
             true = np.ascontiguousarray(column.holds(np.arange(len(size)), conditions).T)
