@@ -88,20 +88,23 @@ def isolated(draw, seed, with_holdout, kept=0.3, many=20):
     )
     place = np.where(draw.random(cells) < kept, np.arange(cells), draw.integers(0, cells, cells))
     people, others = released.iloc[place], released.iloc[draw.integers(0, cells, 150)]
-    count = np.bincount(place, minlength=cells)
+    # A cell has its own person with one chance, and each of the others with another.
+    other = (1 - kept) / cells
+    own, nobody = kept + other, (1 - other) ** (cells - 1)
+    one = own * nobody + (1 - own) * (cells - 1) * other * nobody / (1 - other)
     if with_holdout:
         # A newcomer is in each cell with the same chance.
-        against = np.where(count == 0, 1.0, np.where(count == 1, 1 / cells, 0.0))
+        against = (1 - own) * nobody + one / cells
     else:
         a, b = (people[c].value_counts(normalize=True) for c in "ab")
         p = a.reindex(released["a"]).to_numpy() * b.reindex(released["b"]).to_numpy()
-        against = cells * p * (1 - p) ** (cells - 1)
+        against = np.mean(cells * p * (1 - p) ** (cells - 1))
     found = singling_out(
         people, released, known=["a", "b"], holdout=others if with_holdout else None,
         # The attack has draws of its own: the same seed would draw the same people.
         queries=300, random_state=10_000 + seed,
     )  # fmt: skip
-    return found.interval, float(np.mean((count == 1) - against))
+    return found.interval, one - against
 
 
 def isolated_by_one(draw, seed, with_holdout, kept=0.3, cells=2000):
@@ -209,7 +212,7 @@ def test_independent_random_rows_add_nothing(how, with_holdout, record_property)
     covered = 0
     for seed in range(300):
         draw = np.random.default_rng(seed)
-        people, others, strangers = mixed(400, draw), mixed(200, draw), mixed(400, draw)
+        people, others, strangers = (mixed(400, draw) for _ in range(3))
         given = {"holdout": others if with_holdout else None, "random_state": 10_000 + seed}
         low, high = attacked(how, people, independent(strangers, draw), given).interval
         covered += low <= 0 <= high

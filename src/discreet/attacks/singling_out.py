@@ -87,7 +87,7 @@ def singling_out(
     drawn : sequence of str
         Columns whose numbers were moved at random, even where they look as if they were not.
     queries : int
-        The most predicates.
+        The most predicates; no two are the same.
     random_state : int
         The seed of all draws.
     everybody : Frame, optional
@@ -203,9 +203,18 @@ def _on_several(
     silent = ~told[of, rows[:, None]]
     if size is None and len(columns) > 2:
         silent |= np.arange(len(columns)) >= draw.integers(2, len(columns) + 1, (len(rows), 1))
-    asked = Predicates(columns, np.where(silent, -1, of), labels[of, rows[:, None]])
+    asked = _once(Predicates(columns, np.where(silent, -1, of), labels[of, rows[:, None]]))
     rare = np.argsort(asked.counts([one.released for one in columns]), kind="stable")
     return asked.some(np.sort(rare[:queries]))
+
+
+def _once(asked: Predicates) -> Predicates:
+    """Leave out predicates that were asked before: they are no other attempts."""
+    order = np.argsort(asked.of, axis=1)
+    of = np.take_along_axis(asked.of, order, axis=1)
+    conditions = np.where(of < 0, -1, np.take_along_axis(asked.conditions, order, axis=1))
+    _, first = np.unique(np.hstack([of, conditions]), axis=0, return_index=True)
+    return asked.some(np.sort(first))
 
 
 def _rarest(labels: np.ndarray, told: np.ndarray, rows: np.ndarray) -> np.ndarray:
