@@ -123,7 +123,7 @@ def isolated_by_one(draw, seed, with_holdout, kept=0.3, cells=2000):
         against = cells * p * (1 - p) ** (cells - 1)
     found = singling_out(
         people, released, mode="one", holdout=others if with_holdout else None,
-        queries=150, random_state=10_000 + seed,
+        queries=80, random_state=10_000 + seed,
     )  # fmt: skip
     # A label that nobody has, of the holdout neither, means nothing and is not asked for.
     asked = np.isin(np.arange(cells), place) | with_holdout

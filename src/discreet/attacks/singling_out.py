@@ -20,7 +20,7 @@ N w (1 - w)^(N - 1), the very chance to isolate somebody: the excess is 0.
 The interval goes by how successes vary between predicates, and the control by predicates and by
 people of the holdout, of whom each may be met by many predicates. Both ends are put together as
 Newcombe's; the control is few, weighted counts, so that its ends are those of a Poisson rate of as
-many counts as vary as much.
+many counts as vary as much, and no less than a count of predicates does.
 """
 
 from __future__ import annotations
@@ -310,7 +310,9 @@ def _against(
     control = Rate(min(rate * size, float(size)), size)
     attack = Rate(float(right.sum()), size)
     low, high = attack.interval
-    floor, ceiling = _few(rate, variance, float(weight.max(initial=0.0)) / (size * m))
+    # Where few predicates are true of nobody, those that could have been do not show: what luck
+    # gives varies as a count of predicates at least.
+    floor, ceiling = _few(rate, max(variance, rate * (1 - min(rate, 1)) / size), 1 / size)
     together = 0.0
     spread = math.sqrt(_variance(right) / size * variance)
     if spread > 0:
@@ -330,7 +332,7 @@ def _variance(values: np.ndarray) -> float:
 
 
 def _few(rate: float, variance: float, least: float) -> Interval:
-    """Return the ends of a rate as of a Poisson count that varies as much; `least` is one hit."""
+    """Return the ends of a rate as of a Poisson count that varies as much; `least` is one of them."""
     scale = variance / rate if rate > 0 and variance > 0 else least
     if scale == 0:
         return rate, rate
