@@ -332,7 +332,7 @@ def _variance(values: np.ndarray) -> float:
 
 
 def _few(rate: float, variance: float, least: float) -> Interval:
-    """Return the ends of a rate as of a Poisson count that varies as much; `least` is one of them."""
+    """Return the ends of a rate as of a Poisson count that varies as much; `least` is one."""
     scale = variance / rate if rate > 0 and variance > 0 else least
     if scale == 0:
         return rate, rate
