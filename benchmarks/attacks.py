@@ -56,3 +56,26 @@ def _() -> Case:
 @row("membership, 2,000 targets, n=3e4", seconds=10)
 def _() -> Case:
     return _case("membership", known=KNOWN)
+
+
+@row("all attacks on a DuckDB release, n=1e6", seconds=120, large=True)
+def _() -> Case:
+    import tempfile
+    from pathlib import Path
+
+    import pyarrow.parquet as pq
+
+    from discreet.assessment.attacked import attack
+
+    everybody = people(1_100_000)
+    folder = tempfile.TemporaryDirectory()
+    inside, outside = (Path(folder.name, f"{name}.parquet") for name in ("inside", "outside"))
+    pq.write_table(everybody[:1_000_000], inside)
+    pq.write_table(everybody[1_000_000:], outside)
+
+    def ours() -> Any:
+        # The table itself has the most to look at: no two records need be alike.
+        assert folder
+        return attack(inside, inside, holdout=outside, known=KNOWN, secret="ill", engine="duckdb")
+
+    return Case(ours=ours, check=lambda ours, peer: f"{len(ours.attacks)} attacks")

@@ -1,16 +1,13 @@
-"""Membership: who is found to be in the release, and intervals that cover the truth."""
+"""Membership: who is found to be in the release."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
 
 from discreet.attacks import membership
 from discreet.attacks.membership import WRONG, area_under, gain
 from discreet.errors import BadInput
-from tests.attacks.people import independent, kept_or_blank, mixed
-
-N, SHARE = 300, 0.3
+from tests.attacks.people import independent, mixed
 
 
 @pytest.fixture
@@ -55,42 +52,6 @@ def test_of_equal_scores_so_many_are_found_that_one_in_a_hundred_is_wrong():
     """Half of 200 others are as high as the best: 2 of these 100 are allowed, 2 % of all as high."""
     own, other = np.repeat([1.0, 0.0], [60, 40]), np.repeat([1.0, 0.0], [100, 100])
     assert gain(own, other, np.random.default_rng(1))[0] == pytest.approx(0.6 * 0.02)
-
-
-def covered_by_release(times):
-    """Whose record is kept is found, and of all others one in a hundred."""
-    covered = 0
-    for seed in range(times):
-        people, released, others = kept_or_blank(N, SHARE, np.random.default_rng(seed))
-        found = membership(people, released, known=["a"], holdout=others, random_state=seed)
-        low, high = found.interval
-        covered += low <= SHARE * (1 - WRONG) <= high
-    return covered / times
-
-
-def covered_by_scores(times, shift=1.0):
-    """Scores of both are normal, those of people in the release higher by the shift."""
-    draw, covered = np.random.default_rng(1), np.zeros(2)
-    truths = norm.sf(norm.isf(WRONG) - shift) - WRONG, norm.cdf(shift / np.sqrt(2))
-    for _ in range(times):
-        own, other = draw.normal(size=N) + shift, draw.normal(size=N)
-        intervals = gain(own, other, draw)[1], area_under(own, other)[1]
-        covered += [low <= t <= high for (low, high), t in zip(intervals, truths, strict=True)]
-    return covered / times
-
-
-def test_intervals_cover_the_true_excess():
-    assert covered_by_release(60) >= 0.88
-    assert (covered_by_scores(60) >= 0.88).all()
-
-
-@pytest.mark.slow
-def test_intervals_cover_the_true_excess_as_often_as_they_say():
-    assert 0.93 <= covered_by_release(500) <= 0.97
-    found, area = covered_by_scores(500)
-    assert 0.93 <= area <= 0.97
-    # Short of what it says: a threshold that a few people set varies more than drawing again shows.
-    assert 0.90 <= found <= 0.97
 
 
 def test_the_holdout_may_have_other_types(people):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from discreet.assessment import attacked
 from discreet.cli.main import app
 from discreet.errors import BadInput
 
@@ -103,6 +104,22 @@ def test_releases_of_different_tables_are_not_put_together(folder):
 def test_an_engines_release_is_attacked(folder):
     run("protect", "people.csv", "--recipe", "r.toml", "--out", "big", "--engine", "duckdb")
     assert "Inference of ill:" in attack("big", "--holdout", "others.csv")
+
+
+def test_of_many_records_a_sample_is_attacked_and_the_intervals_are_wider(folder, monkeypatch):
+    run("protect", "people.csv", "--recipe", "r.toml", "--out", "big", "--engine", "duckdb")
+    words = ("big", "--holdout", "others.csv", "--json")
+    whole = json.loads(attack(*words))
+    assert whole["notes"] == []
+    # About a third of the people: a sample is drawn with some to spare.
+    monkeypatch.setattr(attacked, "_ROWS", 10)
+    some = json.loads(attack(*words))
+    [note] = some["notes"]
+    assert "of 500 released records" in note
+    several = some["attacks"][0]["interval"]
+    assert several[0] <= whole["attacks"][0]["excess"] <= several[1]
+    for one in some["attacks"][2:]:
+        assert one["interval"][0] <= 0 <= one["interval"][1]
 
 
 @pytest.mark.parametrize(

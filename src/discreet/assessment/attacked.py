@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.assessment.opened import Dialect, Opened, OtherTable, opened
+from discreet.assessment.samples import beside
 from discreet.attacks import (
     Attack,
     Differencing,
@@ -20,12 +21,17 @@ from discreet.attacks import (
     membership,
     singling_out,
 )
+from discreet.attacks._excess import widened
 from discreet.check.folders import find_release
+from discreet.engines import Frame
 from discreet.engines.choice import open_engine
 from discreet.errors import BadInput, nearest
 from discreet.recipe.roles import Roles
 from discreet.table.fingerprint import cell_numbers
 from discreet.table.labels import is_text
+
+# Records that are attacked as they are; of more, a sample is.
+_ROWS = 1_000_000
 
 Tell = Callable[[str], None]
 
@@ -125,7 +131,7 @@ def attack(
         if one.note:
             tell(one.note)
         names = _shared(one)
-        before, after = one.beside(names)
+        before, after = beside(one.before, one.after, names, _ROWS)
         notes = _notes(one, before, paired=how["roles"] is None)
         held = None
         if holdout is not None:
@@ -139,19 +145,20 @@ def attack(
             notes.append(
                 f"the holdout is the {held.num_rows:,} records that were set aside before any step"
             )
-    roles = one.recipe.roles
-    secrets = _secrets(one, names, secret)
-    keys = [] if roles is None else [name for name in roles.quasi if name in names]
-    asked = _named(known, names, "known") or keys or [n for n in names if n not in secrets]
-    given: dict[str, Any] = {
-        "holdout": held,
-        "hierarchies": one.recipe.hierarchies,
-        "drawn": _drawn(one),
-        "queries": queries,
-        "random_state": random_state,
-    }
-    found = Attacked(notes=notes, release=one.release)
-    return _tried(found, before, after, asked, secrets, given, tell)
+        roles = one.recipe.roles
+        secrets = _secrets(one, names, secret)
+        keys = [] if roles is None else [name for name in roles.quasi if name in names]
+        asked = _named(known, names, "known") or keys or [n for n in names if n not in secrets]
+        given: dict[str, Any] = {
+            "holdout": held,
+            "hierarchies": one.recipe.hierarchies,
+            "drawn": _drawn(one),
+            "queries": queries,
+            "random_state": random_state,
+        }
+        found = Attacked(notes=notes, release=one.release)
+        everybody = one.before if before.num_rows < one.before.num_rows else None
+        return _tried(found, before, after, asked, secrets, given, everybody, tell)
 
 
 def _tried(
@@ -161,16 +168,28 @@ def _tried(
     known: Sequence[str],
     secrets: Sequence[str],
     given: Mapping[str, Any],
+    everybody: Frame | None,
     tell: Tell,
 ) -> Attacked:
+    """Try all attacks; the tables are a sample of everybody, if that is given."""
+
+    def add(one: Attack) -> None:
+        # Among fewer records one's own stands out more: in all of them it may not at all.
+        found.attacks.append(one if everybody is None else widened(one, 0.0))
+
     # Secrets are released, too, and isolate as well as keys do.
     everything = list(dict.fromkeys([*known, *secrets]))
     tell("singling out")
     for mode in ("several", "one"):
-        found.attacks.append(singling_out(before, after, mode=mode, known=everything, **given))
+        one = singling_out(before, after, mode=mode, known=everything, everybody=everybody, **given)
+        if everybody is not None:
+            # Who has the whole release knows what is rare in it, as we know it of the sample.
+            apart = singling_out(before, after, mode=mode, known=everything, **given)
+            one = widened(one, *apart.interval)
+        found.attacks.append(one)
     if len(known) > 1:
         tell("linkability")
-        found.attacks.append(linkability(before, after, known=known, **given))
+        add(linkability(before, after, known=known, **given))
     else:
         found.left_out["linkability"] = "needs two known columns, one for each party"
     if not secrets:
@@ -179,7 +198,7 @@ def _tried(
         columns = [one for one in known if one != name]
         if columns:
             tell(f"inference of {name}")
-            found.attacks.append(inference(before, after, secret=name, known=columns, **given))
+            add(inference(before, after, secret=name, known=columns, **given))
         else:
             found.left_out[f"inference of {name}"] = "needs a known column besides"
     if given["holdout"] is None:
@@ -189,7 +208,7 @@ def _tried(
         )
     else:
         tell("membership")
-        found.attacks.append(membership(before, after, known=everything, **given))
+        add(membership(before, after, known=everything, **given))
     return found
 
 
@@ -282,7 +301,7 @@ def _drawn(one: Opened) -> list[str]:
     moved = []
     for step in one.recipe.steps or ():
         method = step.build()
-        if method.is_random and method.effect == "perturbative":
+        if method.is_random and method.effect == "perturbs":
             moved += step.columns
     return moved
 
@@ -358,8 +377,10 @@ def _notes(one: Opened, before: pa.Table, paired: bool) -> list[str]:
     notes = []
     if before.num_rows != one.before.num_rows:
         notes.append(
-            f"the attacks are on a sample of {before.num_rows:,} of {one.before.num_rows:,} "
-            "records; whoever is isolated is so in the sample, and not always among all"
+            f"the attacks are by a sample of {before.num_rows:,} of {one.before.num_rows:,} "
+            "released records; people are isolated among all, and the intervals are widened: of "
+            "singling out to what it would be in the sample, which has its own rare records, and "
+            "of the others to 0, since a record stands out less among all than in the sample"
         )
     if not paired:
         notes.append(

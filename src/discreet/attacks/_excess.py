@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -219,8 +219,7 @@ def _rate(outcomes: np.ndarray) -> Rate:
 def sentence(
     did: str, attack: Rate, control: Rate | None, guess: Rate, excess: float, interval: Interval
 ) -> str:
-    low, high = (_percent(end) for end in interval)
-    adds = f"adds {_percent(excess)} percentage points (95 % interval {low} to {high})"
+    adds = f"adds {_percent(excess)} percentage points ({_ends(interval)})"
     if control is not None:
         return (
             f"The attack {did} {_percent(attack.value)} % of the time, {_percent(control.value)} % "
@@ -232,6 +231,25 @@ def sentence(
         f"{_percent(guess.value)} %: the release {adds}; without a holdout, what it says of single "
         "people in it cannot be told apart from what it says of everybody."
     )
+
+
+def widened(found: Attack, *to: float) -> Attack:
+    """Return a result whose interval holds some more values.
+
+    Examples
+    --------
+    >>> found = concluded("x", np.repeat([1, 0], 50), 0.1, did="hits")
+    >>> round(found.interval[0], 2), widened(found, 0.0).interval[0]
+    (0.3, 0.0)
+    """
+    interval = min(*to, found.interval[0]), max(*to, found.interval[1])
+    said = found.said.replace(_ends(found.interval), _ends(interval))
+    return replace(found, interval=interval, said=said)
+
+
+def _ends(interval: Interval) -> str:
+    low, high = (_percent(end) for end in interval)
+    return f"95 % interval {low} to {high}"
 
 
 def _percent(share: float) -> str:

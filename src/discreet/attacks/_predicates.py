@@ -2,8 +2,9 @@
 
 A condition is on a column: the person's value fits a released label, is null, or is at or beyond
 the lowest or highest released number. A predicate is a conjunction of conditions on different
-columns. People are looked at in blocks: a condition is a bit for each of them, and a predicate
-the conjunction of bits.
+columns. Where one of the conditions is true of few people, only these are looked at. Otherwise
+people are looked at in blocks: a condition is a bit for each of them, and a predicate the
+conjunction of bits.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from discreet.attacks._reading import Reading
 _BLOCK = 2**26
 # Values times labels that are compared at a time.
 _COMPARED = 2**24
+# A condition that is true of fewer than one in so many people is looked at person by person.
+_LISTED = 64
 
 
 @dataclass(frozen=True)
@@ -117,8 +120,69 @@ class Predicates:
     def counts(self, people: Sequence[np.ndarray]) -> np.ndarray:
         """Count the people whom each is true of; `people` are their values by column."""
         found = np.zeros(len(self), np.int64)
-        for _, bits in self.bits(people):
-            found += np.bitwise_count(bits).sum(axis=0, dtype=np.int64)
+        sizes = [
+            np.bincount(values, minlength=column.reading.n_values + 2)
+            for column, values in zip(self.columns, people, strict=True)
+        ]
+        fewest, least = self._fewest(sizes)
+        listed = _LISTED * least < len(people[0])
+        found[listed] = self.some(listed)._listed(people, sizes, fewest[listed])
+        for _, bits in self.some(~listed).bits(people) if not listed.all() else ():
+            found[~listed] += np.bitwise_count(bits).sum(axis=0, dtype=np.int64)
+        return found
+
+    def _fewest(self, sizes: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the column whose condition is true of fewest people, and how many these are."""
+        fewest, least = np.full(len(self), -1), np.full(len(self), np.inf)
+        for i, (column, size) in enumerate(zip(self.columns, sizes, strict=True)):
+            conditions = np.unique(self.conditions[self.of == i])
+            values = np.flatnonzero(size)
+            mass = _mass(column, values, size[values], conditions)
+            for which, given in zip(self.of.T, self.conditions.T, strict=True):
+                own = np.flatnonzero(which == i)
+                true = mass[np.searchsorted(conditions, given[own])]
+                own, true = own[true < least[own]], true[true < least[own]]
+                fewest[own], least[own] = i, true
+        return fewest, least
+
+    def _listed(
+        self, people: Sequence[np.ndarray], sizes: Sequence[np.ndarray], fewest: np.ndarray
+    ) -> np.ndarray:
+        """Count by a look at those of whom the condition on one column is true."""
+        found = np.zeros(len(self), np.int64)
+        step = max(1, _COMPARED // max(map(len, sizes)))
+        for i in np.unique(fewest):
+            order, ends = np.argsort(people[i], kind="stable"), np.cumsum(sizes[i])
+            own = np.flatnonzero(fewest == i)
+            for chosen in np.split(own, range(step, len(own), step)):
+                held = self._held(chosen, sizes)
+                for one in chosen:
+                    asked = {j: held[j, c] for j, c in self._asked(one)}
+                    values = np.flatnonzero(asked.pop(i))
+                    first = ends[values] - sizes[i][values]
+                    if len(values) and values[-1] - values[0] + 1 == len(values):
+                        first, values = first[:1], values[-1:]
+                    parts = [order[a:b] for a, b in zip(first, ends[values], strict=True)]
+                    rows = parts[0] if len(parts) == 1 else np.concatenate([order[:0], *parts])
+                    for j, true in asked.items():
+                        rows = rows[true[people[j][rows]]]
+                    found[one] = len(rows)
+        return found
+
+    def _asked(self, one: int) -> list[tuple[int, int]]:
+        """Return the columns and conditions of a predicate."""
+        pairs = zip(self.of[one].tolist(), self.conditions[one].tolist(), strict=True)
+        return [(i, condition) for i, condition in pairs if i >= 0]
+
+    def _held(
+        self, chosen: np.ndarray, sizes: Sequence[np.ndarray]
+    ) -> dict[tuple[int, int], np.ndarray]:
+        """Tell for which values the conditions of some predicates hold, by column and condition."""
+        found: dict[tuple[int, int], np.ndarray] = {}
+        for i, (column, size) in enumerate(zip(self.columns, sizes, strict=True)):
+            conditions = np.unique(self.conditions[chosen][self.of[chosen] == i])
+            true = np.ascontiguousarray(column.holds(np.arange(len(size)), conditions).T)
+            found |= {(i, c): row for c, row in zip(conditions.tolist(), true, strict=True)}
         return found
 
     def bits(self, people: Sequence[np.ndarray]) -> Iterator[tuple[slice, np.ndarray]]:
@@ -146,15 +210,21 @@ class Predicates:
                 found[:, own] &= held[:, np.searchsorted(conditions, given[own])]
         return found
 
-    def shares(self, people: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the share of people whom each would be true of if columns were independent."""
+    def shares(
+        self, people: Sequence[np.ndarray], times: Sequence[np.ndarray] | None = None
+    ) -> np.ndarray:
+        """Return the share of people whom each would be true of if columns were independent.
+
+        `times` is how many people have each of the values of a column, if it is not one.
+        """
         found = np.ones(len(self))
         for i, (column, values) in enumerate(zip(self.columns, people, strict=True)):
             conditions = np.unique(self.conditions[self.of == i])
             if not len(conditions):
                 continue
-            distinct, count = np.unique(values, return_counts=True)
-            share = _mass(column, distinct, count, conditions) / len(values)
+            distinct, place = np.unique(values, return_inverse=True)
+            count = np.bincount(place, None if times is None else times[i])
+            share = _mass(column, distinct, count, conditions) / count.sum()
             for which, given in zip(self.of.T, self.conditions.T, strict=True):
                 own = which == i
                 found[own] *= share[np.searchsorted(conditions, given[own])]

@@ -13,6 +13,8 @@ from discreet.table.classes import classes_of, first_rows
 
 # Scores that are held at a time: 64 MB.
 _BLOCK = 2**24
+# Scores in all, of an attack: a quarter of a minute.
+_SCORES = 2**29
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,13 @@ class Records:
     def counts(self) -> np.ndarray:
         """How many records each distinct one stands for."""
         return np.bincount(self.of, minlength=self.tuples.shape[1])
+
+    def affordable(self, people: int) -> int:
+        """Return how many people can be scored in time: all but where distinct records are many.
+
+        With fewer people the interval is wider, which a sample of the records would not be.
+        """
+        return min(people, max(100, _SCORES // max(1, self.tuples.shape[1])))
 
     def people(self, rows: np.ndarray, held: bool = False) -> np.ndarray:
         """Return what is known of people of the original or the holdout: (columns, people)."""

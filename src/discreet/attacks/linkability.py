@@ -61,7 +61,8 @@ def linkability(
     drawn : sequence of str
         Columns whose numbers were moved at random, even where they look as if they were not.
     queries : int
-        The most people to attack, drawn at random.
+        The most people to attack, drawn at random; fewer where more than a quarter of a million
+        released records are distinct, and the interval is wider then.
     among : int
         A person is to be found among so many, who are drawn at random and known to the other
         party. There are fewer where a table has fewer people.
@@ -104,6 +105,7 @@ def linkability(
         raise BadInput("linkability needs at least two people to tell apart in each table")
     sides = [records_of(tables, columns, hierarchies, drawn) for columns in parties]
     among = min(among, n, n_held or n)
+    queries = min(side.affordable(queries) for side in sides)
     attacked = _linked(sides, some_of(n, queries, draw), n, among, draw)
     controlled = None
     if n_held:

@@ -9,10 +9,13 @@ al. 2022), so that the risk is taken where the intruder is wrong with one in a h
 are not in the release: how many of those who are in it are found. People with the same score are
 found with the same chance, such that exactly one in a hundred is wrong.
 
-The threshold is learned from the holdout and is as uncertain as that is small; its part in the
-interval comes from drawing both groups again (Zhou and Qin 2005): rates drawn are moved towards one
-half as Agresti and Coull (1998) do, and vary around their mean by a normal distribution. The area
-under the curve has the variance of DeLong et al. (1988), on the logit scale.
+The threshold is learned from the holdout and is as uncertain as that is small. Of M people, the
+shares between one score and the next are those of M + 1 uniform gaps, whatever the scores are
+distributed like. Such gaps are drawn, the one in a hundred is looked up in them, and a rate is
+drawn for as many people as are found there, by the beta distribution of Jeffreys. The interval goes
+from 2.5 % to 97.5 % of these rates. It covers no less than it says, and somewhat more where only
+two or three of the holdout are above the threshold. The area under the curve has the variance of
+DeLong et al. (1988), on the logit scale.
 """
 
 from __future__ import annotations
@@ -32,7 +35,8 @@ from discreet.parameters import whole
 
 # Of people who are not in the release, so many are said to be.
 WRONG = 0.01
-_DRAWN_AGAIN = 400
+# Rates that are drawn for the interval.
+_RATES = 4000
 
 
 def membership(
@@ -62,7 +66,8 @@ def membership(
     drawn : sequence of str
         Columns whose numbers were moved at random, even where they look as if they were not.
     queries : int
-        The most people of either table, drawn at random.
+        The most people of either table, drawn at random; fewer where more than a quarter of a
+        million released records are distinct, and the interval is wider then.
     random_state : int
         The seed of all draws.
 
@@ -101,6 +106,7 @@ def membership(
     check_known(tables, known)
     draw = np.random.default_rng(random_state)
     records = records_of(tables, known, hierarchies, drawn)
+    queries = records.affordable(queries)
     inside = some_of(tables.original.num_rows, queries, draw)
     outside = some_of(tables.holdout.num_rows, queries, draw)
     own, other = _nearest(records, inside), _nearest(records, outside, held=True)
@@ -134,39 +140,44 @@ def gain(own: np.ndarray, other: np.ndarray, draw: np.random.Generator) -> tuple
         Scores of people who are in the release, and of people who are not.
     draw : Generator
     """
-    _, level = np.unique(np.concatenate([own, other]), return_inverse=True)
-    # The best first.
-    level = level.max() - level
-    size = int(level.max()) + 1
-    counts = [np.bincount(one, minlength=size) for one in (level[: len(own)], level[len(own) :])]
+    found, gaps = _found(own, other), _gaps(own, other)
     n, m = len(own), len(other)
-    found = float(_found(counts[0], counts[1])[0])
-    again = np.empty(_DRAWN_AGAIN)
-    step = max(1, 2**21 // size)
-    for first in range(0, _DRAWN_AGAIN, step):
-        some = min(step, _DRAWN_AGAIN - first)
-        a = draw.multinomial(n, counts[0] / n, some)
-        b = draw.multinomial(m, counts[1] / m, some)
-        again[first : first + some] = _found(a, b)
-    again = (again * n + Z * Z / 2) / (n + Z * Z)
-    middle, half = float(again.mean()), Z * float(again.std(ddof=1))
-    # One rate is not drawn around itself at its ends: it varies as Wilson's at least.
-    low, high = Rate(found * n, n).interval
-    low, high = min(low, middle - half), max(high, middle + half)
-    return found, (max(low, 0.0) - WRONG, min(high, 1.0) - WRONG)
+    # Gaps beyond these are never reached.
+    size = min(m + 1, int(WRONG * m + 8 * math.sqrt(WRONG * m)) + 20)
+    wide = draw.standard_exponential((_RATES, size))
+    upto = np.cumsum(wide, axis=1)
+    rest = draw.standard_gamma(m + 1 - size, _RATES) if m + 1 > size else 0.0
+    allowed = WRONG * (upto[:, -1] + rest)
+    rows, last = np.arange(_RATES), np.argmax(upto > allowed[:, None], axis=1)
+    # Of the gap in which one in a hundred is reached, a part is taken.
+    part = 1 - (upto[rows, last] - allowed) / wide[rows, last]
+    people = np.clip(np.cumsum(gaps)[last] - (1 - part) * gaps[last], 0, n)
+    low, high = np.quantile(draw.beta(people + 0.5, n - people + 0.5), [0.025, 0.975])
+    # What is observed is never out of the question.
+    return found, (min(float(low), found) - WRONG, max(float(high), found) - WRONG)
 
 
-def _found(own: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the share found where `WRONG` is wrong; counts of levels of score, the best first."""
-    own, other = np.atleast_2d(own), np.atleast_2d(other)
-    upto, wrong = np.cumsum(own, axis=1), np.cumsum(other, axis=1)
-    allowed = WRONG * wrong[:, -1:]
-    # The first level at which too many would be wrong, of whom some are taken.
-    last = np.argmax(wrong > allowed, axis=1)[:, None]
-    at = [np.take_along_axis(one, last, axis=1)[:, 0] for one in (own, other, upto, wrong)]
-    part = 1 - (at[3] - allowed[:, 0]) / at[1]
-    found = (at[2] - at[0] + part * at[0]) / upto[:, -1]
-    return np.asarray(found, np.float64)
+def _gaps(own: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Count the people before the best of the others, between each two of them, and after the last.
+
+    People whose score others share are in the gaps beside and between these, in equal parts.
+    """
+    there = -np.sort(-other)
+    first = np.searchsorted(-there, -own, side="left")
+    shared = np.searchsorted(-there, -own, side="right") - first
+    steps = np.zeros(len(other) + 2)
+    np.add.at(steps, first, 1 / (shared + 1))
+    np.add.at(steps, first + shared + 1, -1 / (shared + 1))
+    return np.cumsum(steps)[:-1]
+
+
+def _found(own: np.ndarray, other: np.ndarray) -> float:
+    """Return the share found where `WRONG` is wrong."""
+    allowed = WRONG * len(other)
+    # The best score with which too many would be wrong; some of those who have it are taken.
+    last = -np.sort(-other)[min(int(allowed), len(other) - 1)]
+    part = (allowed - np.sum(other > last)) / np.sum(other == last)
+    return float(np.mean(own > last) + part * np.mean(own == last))
 
 
 def area_under(own: np.ndarray, other: np.ndarray) -> tuple[float, Interval]:

@@ -20,16 +20,18 @@ N w (1 - w)^(N - 1), the very chance to isolate somebody: the excess is 0.
 The interval goes by how successes vary between predicates, and the control by predicates and by
 people of the holdout, of whom each may be met by many predicates. Both ends are put together as
 Newcombe's; the control is few, weighted counts, so that its ends are those of a Poisson rate of as
-many counts as vary as much.
+many counts as vary as much, and no less than a count of predicates does.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.attacks._excess import Attack, Interval, Rate, Z, concluded, sentence
 from discreet.attacks._predicates import Column, Predicates, column_of
@@ -38,6 +40,9 @@ from discreet.errors import BadInput
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.parameters import whole
 from discreet.table.classes import classes_of
+
+if TYPE_CHECKING:
+    from discreet.engines import Frame
 
 # Predicates that are drawn for each that is used: those that are true of fewest records.
 _DRAWN = 4
@@ -58,6 +63,7 @@ def singling_out(
     drawn: Sequence[str] = (),
     queries: int = 2000,
     random_state: int = 0,
+    everybody: Frame | None = None,
 ) -> Attack:
     """Isolate people of the original by what is rare in the release.
 
@@ -81,9 +87,12 @@ def singling_out(
     drawn : sequence of str
         Columns whose numbers were moved at random, even where they look as if they were not.
     queries : int
-        The most predicates.
+        The most predicates; no two are the same.
     random_state : int
         The seed of all draws.
+    everybody : Frame, optional
+        All people, where `original` and `protected` are a sample of them: predicates are made of
+        the sample, and counted among all.
 
     Returns
     -------
@@ -117,13 +126,22 @@ def singling_out(
         raise BadInput(f"mode must be 'several' or 'one' (columns in a predicate), not {mode!r}")
     names = _names(tables, known)
     given = hierarchies or {}
-    read = [column_of(reading_of(tables, name, given.get(name), name in drawn)) for name in names]
+
+    def column(tables: Tables, name: str) -> Column:
+        return column_of(reading_of(tables, name, given.get(name), name in drawn))
+
+    read = [column(tables, name) for name in names]
     draw = np.random.default_rng(random_state)
     if mode == "one":
         asked = _on_one(read, tables, names, queries, draw)
     else:
         asked = _on_several(read, columns, queries, draw)
-    return _isolated(asked, tables, {"mode": mode, "columns": names})
+    if everybody is None:
+        people = [one.reading.values for one in asked.columns]
+        among = tables.original.num_rows, asked.counts(people), asked.shares(people)
+    else:
+        among = everybody.num_rows, *_among_all(asked, tables, names, everybody, column)
+    return _isolated(asked, tables, {"mode": mode, "columns": names}, *among)
 
 
 def _names(tables: Tables, known: Sequence[str] | None) -> list[str]:
@@ -185,9 +203,18 @@ def _on_several(
     silent = ~told[of, rows[:, None]]
     if size is None and len(columns) > 2:
         silent |= np.arange(len(columns)) >= draw.integers(2, len(columns) + 1, (len(rows), 1))
-    asked = Predicates(columns, np.where(silent, -1, of), labels[of, rows[:, None]])
+    asked = _once(Predicates(columns, np.where(silent, -1, of), labels[of, rows[:, None]]))
     rare = np.argsort(asked.counts([one.released for one in columns]), kind="stable")
     return asked.some(np.sort(rare[:queries]))
+
+
+def _once(asked: Predicates) -> Predicates:
+    """Leave out predicates that were asked before: they are no other attempts."""
+    order = np.argsort(asked.of, axis=1)
+    of = np.take_along_axis(asked.of, order, axis=1)
+    conditions = np.where(of < 0, -1, np.take_along_axis(asked.conditions, order, axis=1))
+    _, first = np.unique(np.hstack([of, conditions]), axis=0, return_index=True)
+    return asked.some(np.sort(first))
 
 
 def _rarest(labels: np.ndarray, told: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -199,12 +226,48 @@ def _rarest(labels: np.ndarray, told: np.ndarray, rows: np.ndarray) -> np.ndarra
     return rows[size <= most]
 
 
-def _isolated(asked: Predicates, tables: Tables, how: Mapping[str, Any]) -> Attack:
-    """Count people, and conclude."""
-    n = tables.original.num_rows
-    people = [one.reading.values for one in asked.columns]
-    count = asked.counts(people)
-    share = asked.shares(people)
+def _among_all(
+    asked: Predicates,
+    tables: Tables,
+    names: Sequence[str],
+    everybody: Frame,
+    column: Callable[[Tables, str], Column],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Count all people, not only the sample's, whom predicates are true of, and their shares.
+
+    Columns are read again with the values of all; labels keep their numbers.
+    """
+    columns, values, times = [], [], []
+    conditions = asked.conditions.copy()
+    for i, (old, name) in enumerate(zip(asked.columns, names, strict=True)):
+        one, count = everybody.counts([name])
+        columns.append(column(Tables(tables.original, tables.protected, one), name))
+        values.append(one[name].combine_chunks())
+        times.append(count)
+        # What is asked of nulls and ends is numbered after the labels.
+        conditions[(asked.of == i) & (conditions >= old.null)] += columns[-1].null - old.null
+    again = Predicates(columns, asked.of, conditions)
+    held = [one.reading.held for one in columns]
+
+    def count_in(piece: pa.Table, rows: np.ndarray) -> np.ndarray:
+        cells = (piece[name].cast(own.type) for name, own in zip(names, values, strict=True))
+        places = (pc.index_in(one, value_set=own) for one, own in zip(cells, values, strict=True))
+        return again.counts(
+            [own[place.to_numpy()] for own, place in zip(held, places, strict=True)]
+        )
+
+    return everybody.fold(count_in, np.add, names), again.shares(held, times)
+
+
+def _isolated(
+    asked: Predicates,
+    tables: Tables,
+    how: Mapping[str, Any],
+    n: int,
+    count: np.ndarray,
+    share: np.ndarray,
+) -> Attack:
+    """Conclude from how many of n people predicates are true of."""
     with np.errstate(divide="ignore"):
         expected = n * share * np.exp((n - 1) * np.log1p(-np.minimum(share, 1 - 1e-16)))
     right = (count == 1).astype(np.float64)
@@ -247,7 +310,9 @@ def _against(
     control = Rate(min(rate * size, float(size)), size)
     attack = Rate(float(right.sum()), size)
     low, high = attack.interval
-    floor, ceiling = _few(rate, variance, float(weight.max(initial=0.0)) / (size * m))
+    # Where few predicates are true of nobody, those that could have been do not show: what luck
+    # gives varies as a count of predicates at least.
+    floor, ceiling = _few(rate, max(variance, rate * (1 - min(rate, 1)) / size), 1 / size)
     together = 0.0
     spread = math.sqrt(_variance(right) / size * variance)
     if spread > 0:
@@ -267,7 +332,7 @@ def _variance(values: np.ndarray) -> float:
 
 
 def _few(rate: float, variance: float, least: float) -> Interval:
-    """Return the ends of a rate as of a Poisson count that varies as much; `least` is one hit."""
+    """Return the ends of a rate as of a Poisson count that varies as much; `least` is one."""
     scale = variance / rate if rate > 0 and variance > 0 else least
     if scale == 0:
         return rate, rate
