@@ -64,24 +64,33 @@ def estimate(kind, sizes, counts, people):
 def fewest_uniques(kind, most, sizes, counts, people):
     """Return how many of the uniques must go until the estimate for the rest is at most `most`.
 
-    That is found by bisection. Zayatz's estimate falls with every unique that goes: c1 / n falls,
-    and h_i / h_1 = i (N - n)_(i-1) / (N - 1)_(i-1) grows as n falls. For the others nobody has
-    proved it: there the estimate passes with so many taken out, and not with one less.
+    All of them, where there is no estimate then. The number is found by bisection. Zayatz's
+    estimate falls with every unique that goes: c1 / n falls, and h_i / h_1 = i (N - n)_(i-1) /
+    (N - 1)_(i-1) grows as n falls. For the others nobody has proved it: there the estimate is low
+    enough with so many taken out, and too high with one less. The lower of two is low enough where
+    either is.
     """
     if sizes.size == 0 or sizes[0] != 1 or counts[0] == 0:
         return 0
-    if fits(estimate(kind, sizes, counts, people), most):
-        return 0
+    if kind == DANKAR and (sizes * counts).sum() - counts[0] > 0.1 * people:
+        one = _fewest_uniques(ZAYATZ, most, sizes, counts, people)
+        return min(one, _fewest_uniques(SNB, most, sizes, counts, people))
+    return _fewest_uniques(kind, most, sizes, counts, people)
+
+
+@njit(cache=True, nogil=True)
+def _fewest_uniques(kind, most, sizes, counts, people):
     left = counts.copy()
-    fails, passes = 0, counts[0]
-    while passes - fails > 1:
-        middle = (fails + passes) // 2
+    above, many, good = -1, counts[0], True
+    while many - above > 1:
+        middle = (above + many) // 2
         left[0] = counts[0] - middle
-        if fits(estimate(kind, sizes, left, people), most):
-            passes = middle
+        share = estimate(kind, sizes, left, people)
+        if share > most:
+            above = middle
         else:
-            fails = middle
-    return passes
+            many, good = middle, fits(share, most)
+    return many if good else counts[0]
 
 
 @njit(cache=True, nogil=True)
@@ -245,7 +254,7 @@ def snb(sizes, counts, people):
         return counts[0] / n
     c1, pairs = float(counts[0]), counts[1] / counts[0]
     classes = _shlosser(sizes, counts, f)
-    low, high = -40.0, 25.0
+    low, high = -700.0, 25.0
     if _excess(low, classes, f, c1, pairs)[0] > 0 or _excess(high, classes, f, c1, pairs)[0] < 0:
         return np.nan
     for _ in range(200):
