@@ -14,6 +14,7 @@ from discreet.errors import BadInput
 from discreet.generalization._holdings import with_several
 from discreet.generalization._released import released
 from discreet.generalization.models import PrivacyModel, confidential_columns, read_models
+from discreet.generalization.targets import refuse_whole
 from discreet.method import Method, as_arrow, unit_codes
 from discreet.outcome import Counted, Decision, Given, Outcome, Rounder, as_computed
 from discreet.parameters import Constraints, number, whole
@@ -233,6 +234,10 @@ class LocalSuppression(Method):
         if self.improve is not None and self.improve_moves is not None:
             raise BadInput("give improve (seconds) or improve_moves, not both")
         models = self._models
+        refuse_whole(
+            models,
+            "local-suppression blanks record by record; use max_risk here, or generalize",
+        )
         if models and self.null_policy != "value":
             raise BadInput(
                 f"privacy is for null_policy = 'value' alone, not for {self.null_policy!r}: under "
