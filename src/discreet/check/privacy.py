@@ -100,8 +100,7 @@ def models(
     for position, model in enumerate(step.parameters()["privacy"]):
         said = f"{_say(model, shown.of_what)} over {', '.join(columns)}{where}"
         if model.model in OF_TABLE:
-            table, counts = over(columns)
-            findings.append(whole_table(said, model, table, counts, columns, plan))
+            findings.append(whole_table(said, model, *over(columns), columns, plan))
             continue
         if not hasattr(model, "column"):
             if company is None:

@@ -24,9 +24,9 @@ class _Declared:
     """Base of these models: their parameters keep their rules."""
 
     constraints: ClassVar[Constraints] = {
-        "average": number(above=0, most=1),
-        "risk": number(above=0, most=1),
-        "highest": number(above=0, most=1, optional=True),
+        "average": number(above=0, below=1),
+        "risk": number(above=0, below=1),
+        "highest": number(above=0, below=1, optional=True),
         "records": number(least=0, below=1, optional=True),
         "share": number(least=0, below=1),
         "population": number(least=1, optional=True),
@@ -44,7 +44,7 @@ class LargestRisk(_Declared):
     Parameters
     ----------
     risk : float
-        Above 0 and at most 1.
+        Above 0 and below 1.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class AverageRisk(_Declared):
     Parameters
     ----------
     average : float
-        Above 0 and at most 1: 0.05 where a class has 20 records on average.
+        Above 0 and below 1: 0.05 where a class has 20 records on average.
     highest : float, optional
         A risk that most records must not exceed: the risk of a record is 1 / size of its class.
     records : float, optional

@@ -33,7 +33,7 @@ _MEASURES = [
     "composition",
     "diversity",
 ]
-_ESTIMATORS = ("dankar", "pitman", "zayatz", "snb")
+_ESTIMATORS = {"dankar": "Dankar", "pitman": "Pitman", "zayatz": "Zayatz", "snb": "SNB"}
 # Records times sets of columns that are looked at for special uniques, in some seconds.
 MOST_FOR_SUDA = 100_000_000
 # Combinations that are kept, and those that are shown.
@@ -124,7 +124,7 @@ class RawRisk:
         if "population_uniqueness" in self.risk:
             own = self.risk["population_uniqueness"]
             told = [
-                f"{name.capitalize()} {_share(own[name])}" for name in _ESTIMATORS if name in own
+                f"{said} {_share(own[name])}" for name, said in _ESTIMATORS.items() if name in own
             ]
             yield "unique in the population", ", ".join(told)
         if "suda2" in self.risk:
