@@ -4,10 +4,13 @@ import math
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import discreet
+from discreet.datasets import adult_hierarchy_paths, load_adult
 from discreet.errors import BadInput
 from discreet.generalization import (
     AverageRisk,
@@ -22,6 +25,10 @@ from discreet.generalization import (
 )
 from discreet.generalization.targets import ESTIMATORS, Whole
 from discreet.kernels.population import fewest_uniques
+from discreet.recipe.roles import Roles
+from discreet.suppression import LocalSuppression
+from discreet.tuning.bounds import read_risk
+from discreet.tuning.joint import joint_parts
 from tests.examples import examples
 from tests.generalization.known import known, levels_of, method, sample, sampled
 from tests.generalization.plain import Plain
@@ -302,3 +309,44 @@ def test_what_is_refused(treat, said):
     with pytest.raises(BadInput) as raised:
         treat()
     assert said in str(raised.value)
+
+
+def test_a_search_promises_it():
+    table = PEOPLE.select(["age", "zip"])
+    demanded = [{"model": "average-risk", "average": 0.5}]
+    [keys] = joint_parts(table, Roles(quasi=["age", "zip"]), privacy=demanded)
+    assert (
+        keys.options[0].words
+        == "at levels that keep average-risk over all, and that differ by record"
+    )
+    for option in keys.options:
+        [step] = option.steps
+        recipe = {
+            "roles": {"quasi": ["age", "zip"]},
+            "steps": [{"columns": ["age", "zip"], **step}],
+        }
+        assert discreet.protect(table, recipe).check.verified
+    with pytest.raises(BadInput, match="put average-risk under privacy"):
+        read_risk("average_risk <= 0.05")
+
+
+def test_local_suppression_says_what_to_use():
+    with pytest.raises(BadInput, match="local-suppression blanks record by record; use max_risk"):
+        LocalSuppression(privacy=AverageRisk(0.3), columns=["age"]).fit(PEOPLE)
+    LocalSuppression(privacy=LargestRisk(0.4), columns=["age", "zip"]).fit(PEOPLE)
+
+
+def test_duckdb_decides_the_same(tmp_path):
+    table = load_adult().slice(0, 3000).select(["sex", "age", "race", "education"])
+    pq.write_table(table, tmp_path / "adult.parquet")
+    names = table.column_names
+    model = {"model": "sample-uniqueness", "share": 0.02}
+    trees = {name: str(adult_hierarchy_paths()[name]) for name in names}
+    step = {"method": "generalize", "columns": names, "privacy": [model], "hierarchies": trees}
+    recipe = {"roles": {"quasi": names}, "steps": [step]}
+    one = discreet.protect(table, recipe)
+    other = discreet.protect(tmp_path / "adult.parquet", recipe, engine="duckdb")
+    assert other.check.verified
+    other.save(tmp_path / "release")
+    found = pq.read_table(tmp_path / "release" / "public" / "table.parquet")
+    assert sorted(map(str, found.to_pylist())) == sorted(map(str, one.table.to_pylist()))
