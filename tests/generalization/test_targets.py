@@ -26,7 +26,6 @@ from discreet.generalization import (
 from discreet.generalization.targets import ESTIMATORS, Whole
 from discreet.kernels.population import fewest_uniques
 from discreet.recipe.roles import Roles
-from discreet.suppression import LocalSuppression
 from discreet.tuning.bounds import read_risk
 from discreet.tuning.joint import joint_parts
 from tests.examples import examples
@@ -76,7 +75,7 @@ class PlainWhole(Plain):
 
     def _loss(self, node, key, size):
         shares = [self.leaves(a, node[a], v) / len(self.trees[a]) for a, v in enumerate(key)]
-        if self.quality_name in ("ambiguity", "entropy-based"):
+        if self.quality_name == "entropy-based":
             return math.prod(shares)
         if self.quality_name != "loss":
             return 0
@@ -328,12 +327,6 @@ def test_a_search_promises_it():
         assert discreet.protect(table, recipe).check.verified
     with pytest.raises(BadInput, match="put average-risk under privacy"):
         read_risk("average_risk <= 0.05")
-
-
-def test_local_suppression_says_what_to_use():
-    with pytest.raises(BadInput, match="local-suppression blanks record by record; use max_risk"):
-        LocalSuppression(privacy=AverageRisk(0.3), columns=["age"]).fit(PEOPLE)
-    LocalSuppression(privacy=LargestRisk(0.4), columns=["age", "zip"]).fit(PEOPLE)
 
 
 def test_duckdb_decides_the_same(tmp_path):

@@ -92,7 +92,7 @@ class Targets:
         self, lattice: Lattice, table: Table, node: np.ndarray, classes: np.ndarray
     ) -> np.ndarray:
         """Return what some classes of one size lose, as far as that tells them apart."""
-        if self.quality not in ("loss", "ambiguity", "entropy-based"):
+        if self.quality not in ("loss", "entropy-based"):
             return np.zeros(len(classes))
         size = table.counts[classes[0]]
         found = np.full(len(classes), 1.0 if self._multiplies else 0.0)

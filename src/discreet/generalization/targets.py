@@ -2,9 +2,8 @@
 
 A class breaks none of them by itself. Where a release has too much risk, its smallest classes are
 suppressed until what is left has not: of those of one size first those that lose least (by
-`quality = "loss"`, `"ambiguity"` or `"entropy-based"`), and then those that come first in the
-table. Records that show nothing, `*` in every column, are left out. Models of classes are judged
-first.
+`quality = "loss"` or `"entropy-based"`), and then those that come first in the table. Records that
+show nothing, `*` in every column, are left out. Models of classes are judged first.
 """
 
 from __future__ import annotations
