@@ -83,7 +83,11 @@ def test_the_check_verifies_it():
     ("privacy", "options", "said"),
     [
         (PopulationUniqueness(0.1, population=99), {}, "population-uniqueness is estimated for"),
-        ([AverageRisk(0.4), LDiversity(2, column="r")], {}, "goes with k and max_risk by class alone"),
+        (
+            [AverageRisk(0.4), LDiversity(2, column="r")],
+            {},
+            "goes with k and max_risk by class alone",
+        ),
         (AverageRisk(0.4), {"units": [1, 1, 2, 2]}, "counts records; use k or max_risk"),
         (AverageRisk(0.2), {}, "the average risk of 4 records is 1 / 4 at least"),
         (AverageRisk(0.4), {"null_policy": "own"}, "privacy is for null_policy = 'value' alone"),

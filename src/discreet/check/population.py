@@ -22,7 +22,7 @@ def unique_share(estimator: str, class_sizes: np.ndarray, people: float) -> floa
     Examples
     --------
     >>> round(unique_share("zayatz", np.array([1, 1, 2, 4]), 80), 4)
-    0.0662
+    0.0731
     >>> unique_share("pitman", np.array([2, 4]), 80)
     0.0
     """

@@ -81,7 +81,7 @@ def population_uniqueness(
     >>> table = pa.table({"age": [20, 20, 30, 30, 40, 50], "sex": list("ffmmfm")})
     >>> found = population_uniqueness(table, ["age", "sex"], population=600)
     >>> round(found.zayatz, 4)
-    0.1115
+    0.1117
     """
     if (population is None) == (sampling_fraction is None):
         raise BadInput("give either population, the number of people, or sampling_fraction")
