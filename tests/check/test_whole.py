@@ -76,3 +76,10 @@ def test_the_check_estimates_by_itself(estimator, people):
         ESTIMATORS.index(estimator), *np.unique(sizes, return_counts=True), people
     )
     assert unique_share(estimator, sizes, people) == pytest.approx(found, rel=1e-7)
+
+
+def test_a_bound_that_protects_little_is_weak():
+    release = released({"model": "average-risk", "average": 0.6}, null_policy="value")
+    told = [f"{f.promise}: {f.detail}" for f in release.check.having("weak")]
+    said = "average = 0.6 leaves many records alone in their class"
+    assert f"step 1 (generalize): average-risk bounds next to nothing: {said}" in told
