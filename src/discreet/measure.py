@@ -149,6 +149,17 @@ def _linked(t: Facts) -> None:
         )
 
 
+def people_of(t: Facts) -> float:
+    """Return the size of the population, as the recipe or a privacy model of a step says."""
+    if t.recipe.population is not None:
+        return float(t.recipe.population)
+    for step in t.recipe.steps:
+        for model in getattr(step.build(), "models", ()):
+            if hasattr(model, "people"):
+                return float(model.people(t.before.num_rows))
+    raise LeftOut("the recipe does not say of how many people the table is a sample")
+
+
 def _indicators(t: Facts) -> None:
     if not t.recipe.indicators:
         raise LeftOut("the recipe has no indicators")
@@ -176,5 +187,6 @@ NEEDS: dict[str, Callable[[Facts], object]] = {
     "households": _households,
     "linked rows": _linked,
     "indicators": _indicators,
+    "a population": people_of,
     "all rows": lambda t: t.rows(),
 }

@@ -231,7 +231,7 @@ def test_every_measure_can_be_asked_for_by_name():
         "quasi": ["age", "sex"], "confidential": ["pay", "ill"], "weight": "weight",
         "household": "home", "target": "ill",
     }  # fmt: skip
-    result = assess(before, after, roles, measures=list(names))
+    result = assess(before, after, roles, measures=list(names), population=600)
     # No number is predicted, no released column shows which rows belong together, and no recipe
     # is known: neither a step whose values could be guessed, nor indicators.
     needing = {"regression_utility", "linked_rows", "informed_values", "indicators"}

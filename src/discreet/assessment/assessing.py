@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from discreet.assessment.opened import check_lengths, opened
 from discreet.check.folders import find_release
 from discreet.engines.memory import Memory, MemoryFrame
 from discreet.errors import BadInput
+from discreet.parameters import whole
 from discreet.recipe.given import Given, as_roles
 from discreet.recipe.recipe import Recipe
 from discreet.table import normalise, to_arrow
@@ -28,6 +30,7 @@ def assess(
     rows: np.ndarray | None = None,
     suppressed: np.ndarray | None = None,
     measures: Sequence[str] | None = None,
+    population: int | None = None,
     engine: str = "auto",
     memory: str | None = None,
     dialect: Mapping[str, str | None] | None = None,
@@ -52,6 +55,9 @@ def assess(
     measures : sequence of str, optional
         The measures to take, by name, and no others. Where not given, those that fit the columns
         and what was done to them.
+    population : int, optional
+        The people of whom the table is a sample, for `population_uniqueness`; the recipe's where
+        not given.
     engine : {"auto", "memory", "duckdb"}
         Where to work on files: DuckDB takes those that do not fit in memory.
     memory : str, optional
@@ -95,15 +101,25 @@ def assess(
         with files as [found]:
             if found.note:
                 warnings.warn(found.note, stacklevel=2)
+            if population is not None:
+                found = replace(found, recipe=_sampled(found.recipe, population))
             return found.assess(measures=measures)
     rules = Recipe.model_construct(roles=roles) if recipe is None else recipe
     rules = rules.model_copy(update={"roles": roles})
+    if population is not None:
+        rules = _sampled(rules, population)
     before = Memory().read(original, list, rules.null_markers, rules.numeric, dialect)
     table = normalise(to_arrow(protected), ())
     check_lengths(before.num_rows if rows is None else len(rows), len(table))
     gone = 0 if suppressed is None else len(suppressed)
     after = MemoryFrame(table, rows)
     return assess_frames(before, after, rules, suppressed=gone, measures=measures)
+
+
+def _sampled(recipe: Recipe, population: int) -> Recipe:
+    """Say of how many people a table is a sample."""
+    whole(1).check("population", population)
+    return recipe.model_copy(update={"population": population})
 
 
 def _known(protected: Any) -> Path:

@@ -60,6 +60,13 @@ def targets_of(recipe: Recipe) -> dict[str, Guide | None]:
             if model.model == "l-diversity" and model.kind == "distinct":
                 said = f"The recipe asks for l = {model.l} in '{model.column}'."
                 found[f"l of {model.column}"] = Guide(model.l, said, "recipe")
+            if model.model == "average-risk" and {*recipe.roles.quasi} <= {*step.columns}:
+                said = f"The recipe asks for an average risk of {model.average:g}."
+                found["attackers.marketer"] = Guide(model.average, said, "recipe")
+            if model.model == "population-uniqueness" and {*recipe.roles.quasi} <= {*step.columns}:
+                said = f"The recipe asks for a share of {model.share:g} unique in the population."
+                name = f"population_uniqueness.{model.estimator}"
+                found[name] = Guide(model.share, said, "recipe")
             if model.model == "alpha-k-anonymity":
                 said = f"The recipe asks for alpha = {model.alpha:g} in '{model.column}'."
                 found[f"alpha of {model.column}"] = Guide(model.alpha, said, "recipe")

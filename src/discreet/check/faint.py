@@ -31,6 +31,12 @@ _LOOSE = {
 }
 # What is at most so many times as likely with a record as without it is some protection.
 _LARGE_EPSILON = 5
+# Bounds of the risk of all records that leave many of them alone.
+_LOOSE_OVER_ALL = {
+    "average-risk": ("average", 0.5),
+    "sample-uniqueness": ("share", 0.2),
+    "population-uniqueness": ("share", 0.1),
+}
 # The share of a column's cells below which a bound concerns next to none.
 _FEW = 0.01
 # Promises of so many records each; a step that keeps one may have nothing to change.
@@ -144,6 +150,9 @@ def _model(shown: Shown, where: str, model: Any) -> Said:
         every = "every" if given == 1 else "nearly every"
         more = f" with {model.l:g} values of '{model.column}'" if bound == "c" else ""
         yield wrong, f"{bound} = {given:g} is kept by {every} class{more}"
+    bound, loose = _LOOSE_OVER_ALL.get(model.model, ("", math.inf))
+    if (given := getattr(model, bound, 0.0)) >= loose:
+        yield wrong, f"{bound} = {given:g} leaves many records alone in their class"
     if model.model != "beta-likeness" or model.column not in shown.column_names:
         return
     _, counts, _ = shown.records.values(model.column)

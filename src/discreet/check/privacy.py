@@ -13,6 +13,7 @@ import pyarrow as pa
 from discreet.check.evidence import StepPlan
 from discreet.check.findings import NEEDS_INTERNAL, NEEDS_ORIGINAL, Finding, counted, finding
 from discreet.check.shown import GROUP, UNIT, Counted, Shown
+from discreet.check.whole import OF_TABLE, whole_table
 from discreet.recipe.recipe import Step
 from discreet.table.cells import plain
 from discreet.table.classes import classes_of, encode_columns
@@ -98,6 +99,9 @@ def models(
     findings = []
     for position, model in enumerate(step.parameters()["privacy"]):
         said = f"{_say(model, shown.of_what)} over {', '.join(columns)}{where}"
+        if model.model in OF_TABLE:
+            findings.append(whole_table(said, model, *over(columns), columns, plan))
+            continue
         if not hasattr(model, "column"):
             if company is None:
                 findings.append(_sizes(said, model.k, sizes, shown.noun))

@@ -27,6 +27,7 @@ def assess(
     measure: Annotated[
         list[str] | None, typer.Option(help="Take only this measure; can be repeated.")
     ] = None,
+    population: options.People = None,
     engine: options.Measuring = "auto",
     memory: options.Memory = None,
     as_json: options.Json = False,
@@ -51,6 +52,7 @@ def assess(
             rules.roles,
             recipe=rules,
             measures=measure or None,
+            population=population,
             engine=engine,
             memory=memory,
             dialect=dialect,

@@ -18,6 +18,9 @@ Force = Annotated[bool, typer.Option("--force", help="Replace an existing releas
 ForceFile = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print figures as JSON.")]
 Memory = Annotated[str | None, typer.Option(help="Memory limit of the engine, such as 4GB.")]
+People = Annotated[
+    int | None, typer.Option("--population", min=1, help="People of whom the table is a sample.")
+]
 Measuring = Annotated[
     str, typer.Option(help="memory or duckdb; auto: memory if it fits, else duckdb.")
 ]

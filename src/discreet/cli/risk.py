@@ -29,6 +29,7 @@ def risk(
     confidential: Annotated[
         str | None, typer.Option(help="Confidential columns, such as income,disease.")
     ] = None,
+    population: options.People = None,
     records: Annotated[
         bool, typer.Option("--records", help="Show the ten records most at risk.")
     ] = False,
@@ -55,6 +56,7 @@ def risk(
         found = risk_of(
             file,
             given if recipe is None else Recipe.load(recipe),
+            population=population,
             engine=engine,
             memory=memory,
             dialect=dialect,

@@ -11,3 +11,7 @@ from discreet.generalization.models import LDiversity as LDiversity
 from discreet.generalization.models import TCloseness as TCloseness
 from discreet.generalization.mondrian import Mondrian as Mondrian
 from discreet.generalization.safepub import SafePub as SafePub
+from discreet.generalization.targets import AverageRisk as AverageRisk
+from discreet.generalization.targets import LargestRisk as LargestRisk
+from discreet.generalization.targets import PopulationUniqueness as PopulationUniqueness
+from discreet.generalization.targets import SampleUniqueness as SampleUniqueness

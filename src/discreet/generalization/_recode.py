@@ -13,6 +13,7 @@ from discreet.draws import Draws
 from discreet.errors import BadInput
 from discreet.generalization._match import Matching
 from discreet.generalization._rounds import BY_SIZE, PerRecord, RoundSearch, fewest
+from discreet.generalization._targets import Targets
 from discreet.generalization._tuples import Tuples
 from discreet.generalization.quality import Quality
 from discreet.generalization.search import Certificate, Found, Levels, Search, judge
@@ -95,10 +96,13 @@ class Settings:
     round_share: float | None = None  # of local recoding
     matching: Matching | None = None
     draws: Draws | None = None  # where the best node is not simply taken
+    targets: Targets | None = None  # of the whole table
 
     def search(self, tuples: Tuples, rules: Rules, quality: Quality, allowed: int) -> Search:
         """Return the search for the best node that suppresses no more records than are allowed."""
-        return Search(tuples, rules, quality, allowed, self.lo, self.hi, self.matching)
+        search = Search(tuples, rules, quality, allowed, self.lo, self.hi, self.matching)
+        search.targets = self.targets
+        return search
 
 
 class Infeasible(BadInput):
@@ -148,6 +152,7 @@ class _Recoding:
                 if price
                 else self._search(self.left.n - least)
             )
+            search.targets = settings.targets
             # If all keep so many, this is the share of each round that is to come; the first take
             # longest.
             found = self._run(search, max(least / self.left.n, 0.1))
@@ -191,6 +196,8 @@ class _Recoding:
         bottom, node = np.zeros(left.d, np.int64), np.array(found.levels, np.int64)
         table, ids = kernels.roll_up(lattice, left.table, bottom, node)
         out, _ = judge(lattice, self.rules, table, node, self.settings.matching)
+        if self.settings.targets is not None:
+            out = self.settings.targets.judge(lattice, table, node, out, left.n)
         held = out == 0
         classes = Tuples(lattice, table).part(held).table
         class_of = np.where(held, np.cumsum(held) - 1, -1)[ids]

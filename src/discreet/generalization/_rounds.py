@@ -214,13 +214,18 @@ class RoundSearch(Search):
 
     def _node(self, levels: Levels, target: np.ndarray) -> Node:
         lattice, tuples, price = self.tuples.lattice, self.tuples, self.price
-        if self.matching is None and len(tuples.table.counts) <= _FEW_TUPLES:
+        plain = self.matching is None and self.targets is None
+        if plain and len(tuples.table.counts) <= _FEW_TUPLES:
             given = self.rules, price.price, price.products
             suppressed, barred, sums = kernels.priced(lattice, tuples.table, target, *given)
         else:
             table = self.classes(target)
             out, sure = judge(lattice, self.rules, table, target, self.matching)
-            suppressed, barred = int(out.sum()), int(sure.sum())
+            barred = int(sure.sum())
+            if self.targets is not None:
+                barred = self.targets.least(lattice, table, target, sure)
+                out = self.targets.judge(lattice, table, target, out, tuples.n)
+            suppressed = int(out.sum())
             sums = kernels.prices(lattice, table, target, out, price.price, price.products)
         kept = tuples.n - suppressed
         if not len(self.rules.kinds):

@@ -27,6 +27,7 @@ from discreet.generalization._holdings import how_many, with_several
 from discreet.generalization._match import Matching, check_units
 from discreet.generalization._plan import describe_column, describe_group
 from discreet.generalization._recode import Budget, Infeasible, Round, Settings, recode
+from discreet.generalization._targets import bind_targets
 from discreet.generalization._tuples import Tuples, collapse, lay_out
 from discreet.generalization._united import Piece, united_quality
 from discreet.generalization.hierarchy import Hierarchy
@@ -123,6 +124,7 @@ class Treatment:
             method.round_share if method.local else None,
             self._matching(nulls) if self.null_policy == "match" else None,
             self.draws,
+            bind_targets(self),
         )
         if method.time_limit is not None:
             self._warm_up(searched[0])

@@ -30,6 +30,7 @@ from discreet.generalization.ladder import Ladder
 from discreet.generalization.models import LDiversity
 from discreet.generalization.quality import Quality
 from discreet.generalization.search import Levels, Node, Search, judge
+from discreet.generalization.targets import refuse_whole
 from discreet.kernels import linked as kernels
 from discreet.kernels.lattice import Table, penalties, roll_up, spread, together
 from discreet.kernels.privacy import Rules
@@ -133,6 +134,9 @@ class LinkedTreatment(Treatment):
                 "rows of a unit can be seen to belong together, and local recoding does not "
                 "protect that; use global recoding, local = false"
             )
+        refuse_whole(
+            method.models, "rows of a unit can be seen to belong together here; use k-anonymity"
+        )
         nulls = any(column.null_count for column in given.columns.values())
         if nulls and method.null_policy != "value":
             raise BadInput(

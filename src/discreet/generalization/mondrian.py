@@ -37,6 +37,7 @@ from discreet.generalization.models import (
     smallest_class,
 )
 from discreet.generalization.privacy import bind, distribution, trees
+from discreet.generalization.targets import LargestRisk, refuse_whole
 from discreet.kernels.mondrian import APART, FORBIDS, MADE_UP, MATCHES, VALUE
 from discreet.method import as_arrow, unit_codes
 from discreet.plan import JointPlan
@@ -154,8 +155,11 @@ class Mondrian(Recoding):
                 "null_policy = 'semi-partition' takes records from among their equals; set "
                 "strict = false"
             )
+        refuse_whole(
+            self.models, "mondrian cuts class by class; use generalize, or largest-risk here"
+        )
         for model in self.models:
-            counts = isinstance(model, KAnonymity)
+            counts = isinstance(model, KAnonymity | LargestRisk)
             if self.null_policy == "semi-partition" and not counts:
                 raise BadInput(
                     "null_policy = 'semi-partition' is for k-anonymity alone, not for "

@@ -25,7 +25,6 @@ from discreet.generalization._holdings import Holdings, find_holdings, how_many,
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.models import (
     BetaLikeness,
-    KAnonymity,
     LDiversity,
     TCloseness,
     smallest_class,
@@ -109,7 +108,7 @@ def bind(
     kinds: list[tuple[int, int, int, int]] = []
     numbers: list[tuple[float, float]] = []
     for model in models:
-        if isinstance(model, KAnonymity):
+        if not hasattr(model, "column"):
             continue
         if model.column not in columns:
             raise BadInput(

@@ -22,6 +22,7 @@ from discreet.draws import Draws
 from discreet.generalization._drawn import Race
 from discreet.generalization._match import Matching
 from discreet.generalization._neighbours import Neighbours
+from discreet.generalization._targets import Targets
 from discreet.generalization._tuples import Tuples
 from discreet.generalization.quality import Quality
 from discreet.kernels import lattice as kernels
@@ -121,11 +122,12 @@ class Search:
     """A search over the nodes of one lattice, from the lowest to the highest level of each column.
 
     So many records as `allowed` may be suppressed. Classes are judged by the rules, or by
-    `matching` where it is given.
+    `matching` where it is given, and the whole table by `targets`.
     """
 
     # Under a budget, neighbours of the best node are searched too in lattices of so many nodes.
     large: ClassVar[float] = 1_000_000
+    targets: Targets | None = None
 
     def __init__(
         self,
@@ -274,6 +276,8 @@ class Search:
         quality, lattice, rules = self.quality, self.tuples.lattice, self.rules
         table = self.classes(target)
         out, sure = judge(lattice, rules, table, target, self.matching)
+        if self.targets is not None:
+            return self._whole(levels, target, table, out, sure)
         suppressed, penalty = kernels.penalties(
             lattice, table, target, out, quality.kind, quality.n
         )
@@ -288,6 +292,33 @@ class Search:
         if quality.kind == kernels.CLASSES:
             # A class may be smaller than k where it has others to match.
             finer, total = kernels.fitting(table, sure, 1 if self.matching else rules.k)
+            least = np.array([finer])
+        return Node(suppressed, barred, value, least.tolist(), total)
+
+    def _whole(
+        self,
+        levels: Levels,
+        target: np.ndarray,
+        table: Table,
+        out: np.ndarray,
+        sure: np.ndarray,
+    ) -> Node:
+        """Learn of a node the same where models of the whole table make classes go besides."""
+        quality, lattice, targets = self.quality, self.tuples.lattice, self.targets
+        assert targets is not None
+        given = quality.kind, quality.n
+        total = 0.0 if quality.by_column else kernels.spread(lattice, table, target, quality.kind)
+        _, least = kernels.penalties(lattice, table, target, sure, *given)
+        barred = targets.least(lattice, table, target, sure)
+        suppressed, value = quality.n + 1, math.inf
+        # What cannot be the best, whatever goes, need not be judged.
+        bound = quality.value(levels, least.tolist(), total)
+        if self.drawn or self.best is None or quality.rank(bound) <= self.best[0]:
+            out = targets.judge(lattice, table, target, out, self.allowed)
+            suppressed, penalty = kernels.penalties(lattice, table, target, out, *given)
+            value = quality.value(levels, penalty.tolist(), total)
+        if quality.kind == kernels.CLASSES:
+            finer, total = kernels.fitting(table, sure, self.rules.k)
             least = np.array([finer])
         return Node(suppressed, barred, value, least.tolist(), total)
 

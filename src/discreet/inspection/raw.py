@@ -25,7 +25,15 @@ from discreet.risk.suda import suda2
 from discreet.table.labels import Labels
 
 # Measures of one table; of two that are the same, the others tell nothing.
-_MEASURES = ["class_sizes", "attackers", "individual_risk", "composition", "diversity"]
+_MEASURES = [
+    "class_sizes",
+    "attackers",
+    "individual_risk",
+    "population_uniqueness",
+    "composition",
+    "diversity",
+]
+_ESTIMATORS = {"dankar": "Dankar", "pitman": "Pitman", "zayatz": "Zayatz", "snb": "SNB"}
 # Records times sets of columns that are looked at for special uniques, in some seconds.
 MOST_FOR_SUDA = 100_000_000
 # Combinations that are kept, and those that are shown.
@@ -113,6 +121,12 @@ class RawRisk:
                 f"{_share(own['mean'])} on average, {_share(own['largest'])} at most, "
                 f"{own['expected']:,.1f} expected to be found{basis}",
             )
+        if "population_uniqueness" in self.risk:
+            own = self.risk["population_uniqueness"]
+            told = [
+                f"{said} {_share(own[name])}" for name, said in _ESTIMATORS.items() if name in own
+            ]
+            yield "unique in the population", ", ".join(told)
         if "suda2" in self.risk:
             own = self.risk["suda2"]
             largest = _share(own["largest_dis"])
@@ -162,6 +176,7 @@ def risk_of(
     table: Any,
     roles: Given,
     *,
+    population: int | None = None,
     engine: str = "auto",
     memory: str | None = None,
     dialect: Mapping[str, str | None] | None = None,
@@ -174,6 +189,8 @@ def risk_of(
     roles : Roles, Recipe, dict or path of a TOML file
         The quasi columns are what an intruder may know; weight, unit, household and confidential
         columns count too. Of a recipe, nothing is done; its k is one of the sizes counted.
+    population : int, optional
+        The people of whom the table is a sample; the recipe's where not given.
     engine : {"auto", "memory", "duckdb"}
         Where to work on files: DuckDB takes those that do not fit in memory.
     memory : str, optional
@@ -204,6 +221,8 @@ def risk_of(
     """
     given, recipe = as_roles(roles)
     rules = recipe or Recipe.model_construct(roles=given)
+    if population is not None:
+        rules = rules.model_copy(update={"population": population})
     if not given.quasi:
         raise BadInput(
             "there is no quasi column; name what an intruder may know, with --keys, or under quasi"
@@ -240,6 +259,7 @@ def _measured(facts: Facts, recipe: Recipe) -> RawRisk:
         for name, why in found.left_out.items()
         # That there are none is no news to whoever named none.
         if not (name == "composition" and recipe.roles.household is None)
+        and not (name == "population_uniqueness" and recipe.population is None)
         and not (name == "diversity" and not recipe.roles.confidential)
     }
     risk = {name: _before(entry) for name, entry in found.risk.items()}

@@ -154,6 +154,8 @@ class Recipe(BaseModel):
         Treated columns that other released columns may give away.
     indicators : list of str
         What is computed from the table before and after, such as "mean(income) by region".
+    population : int
+        The people of whom the table is a sample, for estimates of how many of them are unique.
     policy : str or Against
         The policy that the release is held against: a shipped one by its name, or a TOML file;
         with what its rules need to know beside the release, as a table with `name`,
@@ -221,6 +223,7 @@ class Recipe(BaseModel):
     household_suppression: Literal["unlink", "whole"] = "unlink"
     allow_leaks: list[str] = Field(default_factory=list)
     indicators: list[str] | None = None
+    population: Annotated[int, Field(ge=1)] | None = None
     policy: str | Against | None = None
     holdout: float | None = None
     roles: Roles

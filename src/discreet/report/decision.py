@@ -43,10 +43,20 @@ _MODELS = {
     r"l-diversity \(l = ([^,)]+), column = (.*?)(?:, kind = distinct)?"
     r"(?:, counted in = \w+)?\)": "{0}-diversity of {1}",
     r"t-closeness \(t = ([^,)]+), column = ([^,)]*).*\)": "{0}-closeness of {1}",
+    r"largest-risk \(risk = ([^,)]+)\)": "a largest risk of {0}",
+    r"average-risk \(average = ([^,)]+)\)": "an average risk of {0}",
+    r"average-risk \(average = ([^,)]+), highest = ([^,)]+)\)": (
+        "an average risk of {0}, and none above {1}"
+    ),
+    r"average-risk \(average = ([^,)]+), highest = ([^,)]+), records = ([^,)]+)\)": (
+        "an average risk of {0}, and a share of {2} above {1}"
+    ),
+    r"sample-uniqueness \(share = ([^,)]+)\)": "a share of {0} unique in the table",
+    r"population-uniqueness \(share = ([^,)]+),.*\)": "a share of {0} unique in the population",
 }
 _PROMISE = re.compile(
-    r"(wildcard )?[\w-]+(anonymity|diversity|closeness|likeness)\b.* over |k = .*? per |"
-    r"k = .*? over |a risk of .* over "
+    r"(wildcard )?[\w-]+(anonymity|diversity|closeness|likeness|risk|uniqueness)\b.* over |"
+    r"k = .*? per |k = .*? over |a risk of .* over "
 )
 
 

@@ -152,8 +152,37 @@ def _model(model: Any) -> str:
     """Say a privacy model: l-diversity with l = 3, column = illness."""
     if not isinstance(model, Mapping):
         return str(model)
+    if (said := _over_all(model)) is not None:
+        return said
     given = [_parameter(key, value) for key, value in model.items() if key != "model"]
     return f"{model['model']} with {', '.join(given)}"
+
+
+def _over_all(model: Mapping[str, Any]) -> str | None:
+    """Say a model of the risk of all records; None where it is none.
+
+    Examples
+    --------
+    >>> _over_all({"model": "average-risk", "average": 0.05, "highest": 0.2, "records": 0.01})
+    'an average risk of 5 % at most, with 1 % of the records at most above 20 %'
+    >>> _over_all({"model": "sample-uniqueness", "share": 0.01})
+    '1 % of the records unique at most'
+    """
+    name = model.get("model")
+    if name == "largest-risk":
+        return f"a risk of {_percent(model['risk'])} at most for every record"
+    if name == "average-risk":
+        said = f"an average risk of {_percent(model['average'])} at most"
+        if model.get("highest") is not None:
+            share, highest = _percent(model.get("records") or 0), _percent(model["highest"])
+            said += f", with {share} of the records at most above {highest}"
+        return said
+    if name == "sample-uniqueness":
+        return f"{_percent(model['share'])} of the records unique at most"
+    if name == "population-uniqueness":
+        by = model.get("estimator", "dankar")
+        return f"{_percent(model['share'])} of the population unique at most, estimated by {by}"
+    return None
 
 
 def _percent(share: float) -> str:

@@ -20,12 +20,14 @@ from discreet.risk.informed import informed_linkage as informed_linkage
 from discreet.risk.informed_values import informed_values as informed_values
 from discreet.risk.interval import interval_disclosure as interval_disclosure
 from discreet.risk.linked_rows import linked_rows as linked_rows
+from discreet.risk.population import population_uniqueness as population_uniqueness
 from discreet.risk.probabilistic import probabilistic_linkage as probabilistic_linkage
 from discreet.risk.suda import suda2 as suda2
 
 # What `assess` takes, in the order in which it is shown.
 MEASURES = [
     *measures_in(__name__, "frequency", "found_for_certain", "individual", "attacker"),
+    *measures_in(__name__, "population"),
     *measures_in(__name__, "composition", "linked_rows"),
     *measures_in(
         __name__, "diversity", "suda", "informed", "distance", "probabilistic", "interval"

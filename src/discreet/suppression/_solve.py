@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.draws import Draws
 from discreet.errors import BadInput
+from discreet.generalization.targets import of_whole_table, refuse_whole
 from discreet.suppression._combined import solve_combined
 from discreet.suppression._demands import essential
 from discreet.suppression._exact import lower_bound, solve_exact
@@ -30,6 +31,7 @@ from discreet.suppression._own import solve_own
 from discreet.suppression._problem import GONE, Demand, Infeasible, Problem, Solution
 from discreet.suppression._risk import MOST_COLUMNS, solve_suda
 from discreet.suppression._strict import solve_strict
+from discreet.suppression._whole import Asked, solve_whole
 
 
 def solve(
@@ -47,7 +49,8 @@ def solve(
     """
     solver = partial(_solve, method=method, draws=draws, good=good, kinds=kinds)
     given = method.improve, method.improve_moves
-    if not problem.demands and good is None and method.risk != "suda":
+    whole = of_whole_table(method.models)
+    if not problem.demands and good is None and method.risk != "suda" and not whole:
         return as_solution(problem, np.zeros(len(problem.counts), np.int64))
     found = solver(problem, *given)
     if method.limit:
@@ -99,10 +102,21 @@ def _solve(
         if other is not None and other.cost(problem) < found.cost(problem):
             return other
         return replace(found, moves=start.moves, stopped=start.stopped)
+    if whole := of_whole_table(method.models):
+        refuse_units(problem, whole)
+        k = max([demand.k for demand in problem.demands], default=1)
+        strict = partial(solve_strict, seconds=seconds, moves=moves, draws=draws)
+        return solve_whole(problem, Asked.of(whole), k, strict)
     if [demand.columns for demand in problem.demands] == [everything]:
         strict = partial(solve_strict, draws=draws)
         return (_either(strict) if either else strict)(problem, seconds, moves)
     return solve_combined(problem, seconds, moves, draws)
+
+
+def refuse_units(problem: Problem, models: Sequence[Any]) -> None:
+    """Refuse models of all records where units are counted."""
+    if problem.held is not None:
+        refuse_whole(models, "counts records; use k or max_risk where units are counted")
 
 
 def _without_gone(solver: Solver, problem: Problem, found: Solution, moves: int | None) -> Solution:

@@ -14,6 +14,7 @@ from discreet.errors import BadInput
 from discreet.generalization._holdings import with_several
 from discreet.generalization._released import released
 from discreet.generalization.models import PrivacyModel, confidential_columns, read_models
+from discreet.generalization.targets import of_whole_table, refuse_whole
 from discreet.method import Method, as_arrow, unit_codes
 from discreet.outcome import Counted, Decision, Given, Outcome, Rounder, as_computed
 from discreet.parameters import Constraints, number, whole
@@ -70,7 +71,8 @@ class LocalSuppression(Method):
         {3: 30, 4: 20}: every three by 30, every four by 20.
     privacy : privacy model or list of them, optional
         What a tuple's records must keep besides, such as `LDiversity(2, column="illness")`; with
-        null_policy "value" alone.
+        null_policy "value" alone. `AverageRisk` and `SampleUniqueness` are of all records: some
+        may stay alone.
     max_risk : float, optional
         Largest risk of a record that remains.
     risk : {"class", "individual", "suda"}
@@ -213,11 +215,12 @@ class LocalSuppression(Method):
     @property
     def reads(self) -> Sequence[str]:
         """The confidential columns that the models name, and the weights."""
-        named = confidential_columns(self._models)
+        named = confidential_columns(self.models)
         return [*named, *filter(None, [self.weight])]
 
     @property
-    def _models(self) -> list[Any]:
+    def models(self) -> list[Any]:
+        """The privacy models."""
         return [] if self.privacy is None else read_models(self.privacy)
 
     @property
@@ -232,7 +235,8 @@ class LocalSuppression(Method):
         check_demands(self)
         if self.improve is not None and self.improve_moves is not None:
             raise BadInput("give improve (seconds) or improve_moves, not both")
-        models = self._models
+        models = self.models
+        self._check_whole(models)
         if models and self.null_policy != "value":
             raise BadInput(
                 f"privacy is for null_policy = 'value' alone, not for {self.null_policy!r}: under "
@@ -251,6 +255,21 @@ class LocalSuppression(Method):
             )
         if self.exact:
             self._check_exact()
+
+    def _check_whole(self, models: Sequence[Any]) -> None:
+        """Refuse models of all records that blanks are not chosen for."""
+        whole = of_whole_table(models)
+        for model in whole:
+            if hasattr(model, "estimator"):
+                raise BadInput(
+                    f"{model.model} is estimated for a sample, which blanks would distort; use "
+                    "sample-uniqueness here, or generalize"
+                )
+        if whole and (self.risk != "class" or confidential_columns(models)):
+            refuse_whole(
+                whole,
+                "goes with k and max_risk by class alone in local-suppression; use generalize",
+            )
 
     def _check_exact(self) -> None:
         """Refuse what no optimum can be proven for."""

@@ -15,6 +15,8 @@ Measure = Callable[[Any, Any], float]
 
 # The names of the risk, of losses whose measure takes two tables, and of scores of both.
 RISKS = ("linkage", "informed_linkage", "risk")
+# Risks that are promised, and not measured: privacy models of a table.
+_PROMISED = ("largest-risk", "average-risk", "sample-uniqueness", "population-uniqueness")
 SCORES = ("score", "normalized_score")
 LOSSES = (
     "information_loss",
@@ -53,6 +55,12 @@ def read_risk(given: Any, measure: str | Measure | None = None) -> Bound | None:
     if _is_number(given):
         return _checked(Bound(name, float(given)), "risk", 100 if scored else 1)
     found = _bound(given, "risk", f"{known[0]} <= {5 if scored else 0.05}")
+    if found.name.replace("_", "-") in _PROMISED:
+        model = found.name.replace("_", "-")
+        raise BadInput(
+            f"risk: the search goes by {known[0]}; put {model} under privacy, and every recipe "
+            "that it tries promises it"
+        )
     if found.name not in known:
         raise BadInput(
             f"risk: there is no risk '{found.name}' to search by; known: " + ", ".join(known)

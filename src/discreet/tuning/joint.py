@@ -17,6 +17,7 @@ from discreet.generalization.models import (
     read_models,
     smallest_class,
 )
+from discreet.generalization.targets import of_whole_table
 from discreet.recipe.roles import Roles
 from discreet.table.columns import kind_of
 from discreet.tuning.space import Choice, Option, Part, Space
@@ -183,6 +184,9 @@ class _OfKeys:
 
     def _ways(self, privacy: list[dict[str, Any]], readings: Sequence[str]) -> Iterator[Option]:
         """Return the ways to keep the models, those that usually lose least first."""
+        if whole := of_whole_table(read_models(privacy)):
+            yield from self._of_whole(privacy, whole)
+            return
         blanked = [self._blanked(privacy, reading) for reading in readings]
         words = "at levels that differ by record, each shared by {}"
         local = self._coarser(privacy, {"local": True, "round_share": _ROUND}, words)
@@ -197,6 +201,20 @@ class _OfKeys:
             words = "at levels that {} share"
             words += f", but for {100 * limit:g} % of records" if limit else ""
             yield self._coarser(privacy, {"suppression_limit": limit}, words)
+
+    def _of_whole(self, privacy: list[dict[str, Any]], whole: Sequence[Any]) -> Iterator[Option]:
+        """Return the ways to keep models of the whole table, which only levels can."""
+        words = f"at levels that keep {' and '.join(model.model for model in whole)} over all"
+        how: dict[str, Any] = {}
+        if any(hasattr(model, "estimator") for model in whole):
+            # An estimate is for all records together.
+            how = {"null_policy": "value"}
+        else:
+            by_record = {"local": True, "round_share": _ROUND}
+            yield self._coarser(privacy, by_record, words + ", and that differ by record")
+        for limit in _LIMITS:
+            more = f", but for {100 * limit:g} % of records" if limit else ""
+            yield self._coarser(privacy, {"suppression_limit": limit, **how}, words + more)
 
     def _sizes(self, above: int = 0) -> list[int]:
         return [k for k in _SIZES if k > above and k <= _LARGEST * self.rows]
