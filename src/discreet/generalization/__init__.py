@@ -6,6 +6,7 @@ from discreet.generalization.hierarchy import Hierarchy as Hierarchy
 from discreet.generalization.items import GeneralizeItems as GeneralizeItems
 from discreet.generalization.models import AlphaKAnonymity as AlphaKAnonymity
 from discreet.generalization.models import BetaLikeness as BetaLikeness
+from discreet.generalization.models import DeltaDisclosure as DeltaDisclosure
 from discreet.generalization.models import KAnonymity as KAnonymity
 from discreet.generalization.models import LDiversity as LDiversity
 from discreet.generalization.models import TCloseness as TCloseness

@@ -17,6 +17,7 @@ from discreet.generalization.hierarchy import Hierarchy
 from discreet.parameters import Constraints, Rule, check_declared, number, whole
 
 Diversity = Literal["distinct", "entropy", "recursive"]
+Estimator = Literal["shannon", "grassberger"]
 Distance = Literal["equal", "ordered", "hierarchical"]
 
 
@@ -31,6 +32,7 @@ class _Declared:
         ),
         "c": number(above=0, optional=True),
         "t": number(least=0, most=1),
+        "delta": number(above=0),
         "beta": number(above=0),
         "alpha": number(above=0, most=1),
         "order": Rule(
@@ -81,17 +83,22 @@ class LDiversity(_Declared):
         r_1 < c (r_l + ... + r_m), the counts r in falling order.
     c : float
         Of the recursive kind, and needed there.
+    estimator : {"shannon", "grassberger"}
+        Of the entropy kind: the entropy of the class as it is, the default; or an estimate of that
+        of what it is a sample of (Grassberger 2003), psi(n) - sum c psi(c) / n >= ln l with the counts c. It is
+        larger, so that more classes keep it; there must be l distinct values besides if l is whole.
 
     Examples
     --------
     >>> LDiversity(3, column="diagnosis")
-    LDiversity(l=3, column='diagnosis', kind='distinct', c=None)
+    LDiversity(l=3, column='diagnosis', kind='distinct', c=None, estimator=None)
     """
 
     l: float  # noqa: E741
     column: str = field(kw_only=True)
     kind: Diversity = field(default="distinct", kw_only=True)
     c: float | None = field(default=None, kw_only=True)
+    estimator: Estimator | None = field(default=None, kw_only=True)
     model: Literal["l-diversity"] = field(default="l-diversity", init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -99,6 +106,11 @@ class LDiversity(_Declared):
         (number(least=1) if self.kind == "entropy" else whole(1)).check("l", self.l)
         if (self.kind == "recursive") != (self.c is not None):
             raise BadInput("c belongs to recursive l-diversity, and is needed there, such as c = 2")
+        if self.estimator is not None and self.kind != "entropy":
+            raise BadInput(
+                f"estimator = '{self.estimator}' belongs to entropy l-diversity, and the kind is "
+                f"'{self.kind}'"
+            )
 
 
 @dataclass(frozen=True)
@@ -180,6 +192,30 @@ class BetaLikeness(_Declared):
 
 
 @dataclass(frozen=True)
+class DeltaDisclosure(_Declared):
+    """In every class, each value that it has is about as common as over all: |log2(p / q)| < delta.
+
+    Nothing is asked of values that the class does not have.
+
+    Parameters
+    ----------
+    delta : float
+        Above 0.
+    column : str
+        The confidential column.
+
+    Examples
+    --------
+    >>> DeltaDisclosure(1.5, column="diagnosis")
+    DeltaDisclosure(delta=1.5, column='diagnosis')
+    """
+
+    delta: float
+    column: str = field(kw_only=True)
+    model: Literal["delta-disclosure"] = field(default="delta-disclosure", init=False, repr=False)
+
+
+@dataclass(frozen=True)
 class AlphaKAnonymity(_Declared):
     """Every class has at least k records, and no value has a share above alpha in it.
 
@@ -203,7 +239,7 @@ class AlphaKAnonymity(_Declared):
     model: Literal["alpha-k-anonymity"] = field(default="alpha-k-anonymity", init=False, repr=False)
 
 
-_Model = KAnonymity | LDiversity | TCloseness | BetaLikeness | AlphaKAnonymity
+_Model = KAnonymity | LDiversity | TCloseness | BetaLikeness | DeltaDisclosure | AlphaKAnonymity
 MODELS: dict[str, Any] = {kind.model: kind for kind in get_args(_Model)}
 
 

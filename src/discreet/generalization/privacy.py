@@ -25,6 +25,7 @@ from discreet.generalization._holdings import Holdings, find_holdings, how_many,
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.models import (
     BetaLikeness,
+    DeltaDisclosure,
     KAnonymity,
     LDiversity,
     TCloseness,
@@ -212,6 +213,9 @@ def _as_numbers(model: Any) -> tuple[int, int, tuple[float, float]]:
     """Return a model's kind, the distinct values that it implies, and its bounds."""
     if isinstance(model, LDiversity):
         kind = {"distinct": 0, "entropy": 1, "recursive": 2}[model.kind]
+        if model.estimator == "grassberger":
+            # An estimate may be above log(distinct values).
+            return kind, int(model.l) if model.l == int(model.l) else 0, (float(model.l), 1.0)
         # Entropy is at most log(distinct values).
         return kind, math.ceil(model.l * (1 - 1e-9)), (float(model.l), float(model.c or 0))
     if isinstance(model, TCloseness):
@@ -219,6 +223,8 @@ def _as_numbers(model: Any) -> tuple[int, int, tuple[float, float]]:
         return kind, 0, (float(model.t), 0.0)
     if isinstance(model, BetaLikeness):
         return kernels.ENHANCED if model.enhanced else kernels.BETA, 0, (float(model.beta), 0.0)
+    if isinstance(model, DeltaDisclosure):
+        return kernels.DELTA, 0, (float(model.delta), 0.0)
     return kernels.ALPHA, 0, (float(model.alpha), 0.0)
 
 

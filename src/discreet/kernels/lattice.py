@@ -9,6 +9,9 @@ pairs of a unit and a value (`discreet.generalization._holdings`). Those of one 
 when classes are merged. The others, `shared`, are listed one by one, so that the union of classes
 counts each once; of units no more than k are listed, since so many are enough. After the place of
 units there is one of each confidential column, which counts its pairs as often as tuples have them.
+
+Where there is a population, its records are counted at one more place. Tuples that it alone has are
+classes of no record: they are never released, and no quality counts them.
 """
 
 from typing import NamedTuple
@@ -372,7 +375,7 @@ def judge(rules, table):
         if size < rules.k:
             out[c] = least[c] = records
             continue
-        if rules.q.size == 0 and rules.units < 0:
+        if rules.q.size == 0 and rules.units < 0 and rules.population < 0:
             continue
         for e in range(table.starts[c], table.starts[c + 1]):
             histogram[table.values[e]] = table.numbers[e]
@@ -387,9 +390,9 @@ def judge(rules, table):
         if not may_hold(rules, size, histogram):
             out[c] = least[c] = records
         else:
-            most = too_many(rules, histogram)
+            broken, most = too_many(rules, size, histogram)
             least[c] = most if alone else too_many_shared(rules, histogram)
-            out[c] = records if most else 0
+            out[c] = records if broken else 0
         for e in range(table.starts[c], table.starts[c + 1]):
             histogram[table.values[e]] = 0
         if shared.starts.size > 1:
