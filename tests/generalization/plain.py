@@ -37,9 +37,9 @@ def plainly(model: Any, values: list, everything: list) -> bool:
         if not counts:
             return False
         if model.estimator == "grassberger":
-            n, several = sum(counts), len(counts) >= model.l or model.l != int(model.l)
+            n = sum(counts)
             estimate = grassberger(n) - sum(c * grassberger(c) for c in counts) / n
-            return several and estimate >= math.log(model.l) - 1e-9
+            return len(counts) >= model.l and estimate >= math.log(model.l) - 1e-9
         if model.kind == "entropy":
             entropy = -sum(x * math.log(x) for x in p.values() if x)
             return math.exp(entropy) >= model.l - 1e-9

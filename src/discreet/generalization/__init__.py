@@ -11,3 +11,5 @@ from discreet.generalization.models import KAnonymity as KAnonymity
 from discreet.generalization.models import LDiversity as LDiversity
 from discreet.generalization.models import TCloseness as TCloseness
 from discreet.generalization.mondrian import Mondrian as Mondrian
+from discreet.generalization.population import DeltaPresence as DeltaPresence
+from discreet.generalization.population import KMap as KMap

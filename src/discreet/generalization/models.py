@@ -14,6 +14,7 @@ from pydantic import BeforeValidator
 
 from discreet.errors import BadInput, nearest
 from discreet.generalization.hierarchy import Hierarchy
+from discreet.generalization.population import DeltaPresence, KMap
 from discreet.parameters import Constraints, Rule, check_declared, number, whole
 
 Diversity = Literal["distinct", "entropy", "recursive"]
@@ -85,8 +86,8 @@ class LDiversity(_Declared):
         Of the recursive kind, and needed there.
     estimator : {"shannon", "grassberger"}
         Of the entropy kind: the entropy of the class as it is, the default; or an estimate of that
-        of what it is a sample of (Grassberger 2003), psi(n) - sum c psi(c) / n >= ln l with the counts c. It is
-        larger, so that more classes keep it; there must be l distinct values besides if l is whole.
+        of what it is a sample of, G(n) - sum c G(c) / n with the counts c (Grassberger 2003). The
+        estimate is larger, so that more classes keep it; they have l distinct values besides.
 
     Examples
     --------
@@ -239,7 +240,16 @@ class AlphaKAnonymity(_Declared):
     model: Literal["alpha-k-anonymity"] = field(default="alpha-k-anonymity", init=False, repr=False)
 
 
-_Model = KAnonymity | LDiversity | TCloseness | BetaLikeness | DeltaDisclosure | AlphaKAnonymity
+_Model = (
+    KAnonymity
+    | LDiversity
+    | TCloseness
+    | BetaLikeness
+    | DeltaDisclosure
+    | AlphaKAnonymity
+    | KMap
+    | DeltaPresence
+)
 MODELS: dict[str, Any] = {kind.model: kind for kind in get_args(_Model)}
 
 
@@ -291,6 +301,19 @@ def confidential_columns(models: Sequence[Any]) -> list[str]:
     return list(dict.fromkeys(m.column for m in models if hasattr(m, "column")))
 
 
-def smallest_class(models: Sequence[Any]) -> int:
-    """Return K: the largest k of the models, 1 where none has one."""
-    return max([m.k for m in models if hasattr(m, "k")], default=1)
+def smallest_class(models: Sequence[Any], n: int | None = None) -> int:
+    """Return K: the largest k of the models, 1 where none has one.
+
+    The k of a k-map is of the population. Where that is estimated, n records, or units, of the
+    sample tell what a class needs; without, it is no more than k.
+
+    Examples
+    --------
+    >>> smallest_class([KAnonymity(5), KMap(100, population=60_000)], 600)
+    5
+    """
+    sizes = [m.k for m in models if hasattr(m, "k") and not isinstance(m, KMap)]
+    for model in models:
+        if isinstance(model, KMap) and isinstance(model.population, int):
+            sizes.append(model.k if n is None else model.least(n))
+    return max(sizes, default=1)

@@ -31,6 +31,7 @@ from discreet.generalization.models import (
     TCloseness,
     smallest_class,
 )
+from discreet.generalization.population import DeltaPresence, KMap, refuse_table, table_of
 from discreet.kernels import privacy as kernels
 from discreet.kernels.privacy import Rules
 from discreet.table.classes import encode
@@ -73,6 +74,7 @@ def bind(
     n: int,
     weights: np.ndarray | None = None,
     units: np.ndarray | None = None,
+    no_population: str = "here the records alone are looked at",
 ) -> Bound:
     """Return confidential values numbers, and pack the models.
 
@@ -87,6 +89,8 @@ def bind(
         The records that each row stands for; one each where not given.
     units : ndarray of int64, optional
         The unit of each row as 0, 1, ..., where k counts units.
+    no_population : str
+        Why models that count in the table of a population are refused; empty where they are not.
 
     Raises
     ------
@@ -100,9 +104,11 @@ def bind(
     >>> bound.rules.k, bound.rules.least.tolist(), bound.codes.tolist()
     (2, [2], [[0, 1, -1, 0]])
     """
-    k = smallest_class(models)
+    if no_population:
+        refuse_table(models, no_population)
     there = n if weights is None else int(weights.sum())
     there = there if units is None else how_many(units)
+    k = smallest_class(models, there)
     if k > there:
         counted_as = "records" if units is None else "units"
         raise BadInput(f"k = {k} is above the number of {counted_as}, {there}; use a smaller k")
@@ -110,7 +116,7 @@ def bind(
     kinds: list[tuple[int, int, int, int]] = []
     numbers: list[tuple[float, float]] = []
     for model in models:
-        if isinstance(model, KAnonymity):
+        if isinstance(model, KAnonymity | KMap | DeltaPresence):
             continue
         if model.column not in columns:
             raise BadInput(
@@ -133,6 +139,7 @@ def bind(
         np.concatenate([np.empty(0), *axis.q]),
         np.concatenate([np.empty(0, np.int32), *axis.tree]).astype(np.int32),
         -1 if units is None else sum(axis.sizes),
+        *_in_population(models, sum(axis.sizes)),
     )
     places = [
         np.where(c >= 0, c + first, -1)
@@ -141,6 +148,19 @@ def bind(
     codes = np.array(places, np.int32).reshape(len(places), n)
     holdings = None if units is None else find_holdings(units, codes, len(rules.q))
     return Bound(rules, codes, axis.names, holdings)
+
+
+def _in_population(models: Sequence[Any], place: int) -> tuple[int, int, float, float]:
+    """Return where the population is counted, if it is, and what it and a class's share must be."""
+    if table_of(models) is None:
+        return -1, 0, 0.0, 1.0
+    shares = [m for m in models if isinstance(m, DeltaPresence)]
+    return (
+        place,
+        max([m.k for m in models if isinstance(m, KMap) and table_of([m])], default=0),
+        max([float(m.minimum) for m in shares], default=0.0),
+        min([float(m.maximum) for m in shares], default=1.0),
+    )
 
 
 class _Axis:
@@ -213,11 +233,9 @@ def _as_numbers(model: Any) -> tuple[int, int, tuple[float, float]]:
     """Return a model's kind, the distinct values that it implies, and its bounds."""
     if isinstance(model, LDiversity):
         kind = {"distinct": 0, "entropy": 1, "recursive": 2}[model.kind]
-        if model.estimator == "grassberger":
-            # An estimate may be above log(distinct values).
-            return kind, int(model.l) if model.l == int(model.l) else 0, (float(model.l), 1.0)
-        # Entropy is at most log(distinct values).
-        return kind, math.ceil(model.l * (1 - 1e-9)), (float(model.l), float(model.c or 0))
+        second = 1.0 if model.estimator == "grassberger" else float(model.c or 0)
+        # Entropy is at most log(distinct values); an estimate of it may be above.
+        return kind, math.ceil(model.l * (1 - 1e-9)), (float(model.l), second)
     if isinstance(model, TCloseness):
         kind = {"equal": 3, "ordered": 4, "hierarchical": 5}[model.distance]
         return kind, 0, (float(model.t), 0.0)

@@ -415,7 +415,7 @@ def penalties(lattice, table, node, out, kind, n):
         penalty[0] = suppressed
     elif kind == CLASSES:
         for c in range(out.size):
-            penalty[0] += out[c] == table.counts[c]
+            penalty[0] += 0 < out[c] == table.counts[c]
     elif kind == SQUARES:
         for c in range(out.size):
             # As floats: the square of a large table's records is beyond 64 bits.
@@ -474,7 +474,7 @@ def _product(lattice, table, node, c):
 def spread(lattice, table, node, kind):
     """Sum over all classes what cannot be computed column by column."""
     if kind == CLASSES:
-        return float(table.counts.size)
+        return float(np.count_nonzero(table.counts))
     total = 0.0
     for c in range(table.counts.size):
         size = float(table.counts[c])

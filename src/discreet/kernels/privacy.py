@@ -45,6 +45,17 @@ class Rules(NamedTuple):
     lowest: float = 0.0
     highest: float = 1.0
 
+    @property
+    def monotone(self) -> bool:
+        """True where a class that keeps the models also does so with more records."""
+        return not (len(self.kinds) or self.lowest > 0 or self.highest < 1)
+
+    @property
+    def mergeable(self) -> bool:
+        """True where two classes of different records that keep the models do so as one."""
+        entropies = self.numbers[self.kinds[:, 0] == ENTROPY, 1]
+        return not (DELTA in self.kinds[:, 0] or entropies.any())
+
 
 @njit(cache=True, nogil=True)
 def may_hold(rules, size, histogram):
@@ -231,7 +242,8 @@ def too_many_shared(rules, histogram):
         else:
             for v in range(counts.size):
                 if counts[v] > 0:
-                    gain = bound if kind == BETA else min(bound, -np.log(q[v]))
+                    gain = min(bound, -np.log(q[v])) if kind == ENHANCED else bound
+                    gain = 2.0**bound - 1 if kind == DELTA else gain
                     limit = bound if kind == ALPHA else q[v] * (1 + gain)
                     most = max(most, counts[v] - limit * parts)
     return int(np.ceil(most - 1e-6))
