@@ -43,7 +43,7 @@ def models(column: str = "ill") -> st.SearchStrategy:
         ),
         st.builds(
             lambda m: LDiversity(m, column=column, kind="entropy", estimator="grassberger"),
-            st.integers(2, 8).map(lambda i: i / 2),
+            st.sampled_from([1.5, 2, 2.5, 3]),
         ),
         st.builds(lambda d: DeltaDisclosure(d, column=column), share.map(lambda x: 4 * x)),
         st.builds(lambda b, e: BetaLikeness(b, column=column, enhanced=e), share, st.booleans()),

@@ -87,6 +87,8 @@ def _of_values(
     if step.parameters().get("local") or not plainly:
         why = "of local recoding" if plainly else "where units are counted or nulls match anything"
         return {"said": f"Not measured {why}."}
+    if "population" in joint:
+        return {"said": "Not measured where classes are judged by a population."}
     if original.num_rows > _MOST_RECORDS:
         return {"said": f"Not measured of more than {_MOST_RECORDS:,} records."}
     from discreet.attacks.minimality import minimality

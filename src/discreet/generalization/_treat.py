@@ -234,13 +234,13 @@ class Treatment:
     def _refused(self) -> str:
         """Say why models that count in a population are refused, if they are."""
         if self.units is not None:
-            return "units have several records here, which those of the population do not tell"
+            return "here units have several records, which it does not tell; use k-anonymity"
         if self.method.null_policy == "match":
-            return "null_policy = 'match' counts no class but what a record matches"
+            return "null_policy = 'match' counts what a record matches; use 'value' or 'segregate'"
         if self.method.local and any(getattr(m, "minimum", 0) > 0 for m in self.models):
             return (
-                "with minimum above 0 every class of the population must have records at one node "
-                "for all, which local = true does not take"
+                "with a minimum above 0 every class of it must have records at one node for all, "
+                "which local recoding does not take; use local = false, or minimum = 0"
             )
         return ""
 
@@ -275,7 +275,7 @@ class Treatment:
         if len(self.certificates) == 1 and len(self.done) == 1:
             return
         labels = {name: self._labels(a) for a, name in enumerate(self.names)}
-        alike = Alike.by_labels(self.bound, labels)
+        alike = Alike.by_labels(self.bound, labels, self.weights)
         apart, used = np.full(self.rows, -1), 0
         for done in self.done:
             apart[slice(None) if done.group.rows is None else done.group.rows] = done.classes(used)
@@ -376,8 +376,9 @@ class Treatment:
         return plans, joint, figures, fixed
 
     def _of_population(self) -> dict[str, int]:
-        """Tell how many records there are, and what a class needs or how many the population has."""
-        told = {"records": self.n, "least": self.bound.rules.k}
+        """Tell what a class needs in a sample of so many, and how many the population has."""
+        n = self.n if self.units is None else how_many(self.units)
+        told = {"records": n, "least": self.bound.rules.k}
         if self.population is not None:
             told["population"] = int(self.population.counts.sum())
         return told

@@ -28,7 +28,6 @@ from discreet.generalization._treat import Treatment, _Done
 from discreet.generalization._tuples import Tuples, collapse
 from discreet.generalization.ladder import Ladder
 from discreet.generalization.models import LDiversity
-from discreet.generalization.population import refuse_table
 from discreet.generalization.quality import Quality
 from discreet.generalization.search import Levels, Node, Search, judge
 from discreet.kernels import linked as kernels
@@ -134,7 +133,12 @@ class LinkedTreatment(Treatment):
                 "rows of a unit can be seen to belong together, and local recoding does not "
                 "protect that; use global recoding, local = false"
             )
-        refuse_table(method.models, "rows that can be seen to belong together are not in it")
+        for model in method.models:
+            if hasattr(model, "population"):
+                raise BadInput(
+                    f"{model.model} counts records of a population, and here rows of a unit can "
+                    "be seen to belong together; use k-anonymity"
+                )
         nulls = any(column.null_count for column in given.columns.values())
         if nulls and method.null_policy != "value":
             raise BadInput(

@@ -196,11 +196,14 @@ class KMap:
                 )
             object.__setattr__(self, "population", Population.from_spec(self.population))
         if self.arx and self.estimator != "poisson":
-            raise BadInput("arx = true belongs to estimator = 'poisson': elsewhere ARX does as here")
+            raise BadInput(
+                "arx = true belongs to estimator = 'poisson': elsewhere ARX does as here"
+            )
 
     def least(self, n: int) -> int:
         """Return the records that a class needs in a sample of n, where these are estimated."""
-        assert isinstance(self.population, int) and self.significance is not None
+        assert isinstance(self.population, int)
+        assert self.significance is not None
         if self.population < n:
             raise BadInput(
                 f"the population of {self.population:,} records is smaller than the table, which "
@@ -218,7 +221,11 @@ class KMap:
         return min(m + (2 if self.arx else 1), self.k, n)
 
     def __repr__(self) -> str:
-        given = {"k": self.k, "population": self.population, "estimator": self.estimator}
+        given: dict[str, Any] = {
+            "k": self.k,
+            "population": self.population,
+            "estimator": self.estimator,
+        }
         given |= {"significance": self.significance, "arx": self.arx or None}
         said = [f"{name}={value!r}" for name, value in given.items() if value is not None]
         return f"KMap({', '.join(said)})"
@@ -231,7 +238,7 @@ def _chance(count: int, mean: float) -> float:
 
 @dataclass(frozen=True)
 class DeltaPresence:
-    """Of the population's records in every class, a share from `minimum` to `maximum` is in the table.
+    """Of every class's records in the population, a share between two bounds is in the table.
 
     Who knows that somebody is in the population then learns little about whether they are in the
     table (Nergiz, Atzori and Clifton 2007). With a minimum above 0, every class of the population
@@ -282,18 +289,17 @@ def table_of(models: Sequence[Any]) -> Population | None:
     given = [m.population for m in models if isinstance(getattr(m, "population", None), Population)]
     for one in given[1:]:
         if one != given[0]:
-            raise BadInput("the privacy models name several populations; a table is a sample of one")
+            raise BadInput(
+                "the privacy models name several populations; a table is a sample of one"
+            )
     return given[0] if given else None
 
 
 def refuse_table(models: Sequence[Any], who: str) -> None:
-    """Refuse models that count in the table of a population."""
+    """Refuse models that count in the table of a population, and say why and what to do."""
     for model in models:
         if isinstance(getattr(model, "population", None), Population):
-            raise BadInput(
-                f"{model.model} counts classes in the table of a population, and {who}; use "
-                "generalize"
-            )
+            raise BadInput(f"{model.model} counts classes in the table of a population, and {who}")
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def bind(
     n: int,
     weights: np.ndarray | None = None,
     units: np.ndarray | None = None,
-    no_population: str = "here the records alone are looked at",
+    no_population: str = "here only the records are looked at; use generalize",
 ) -> Bound:
     """Return confidential values numbers, and pack the models.
 

@@ -83,7 +83,7 @@ def holds(rules, size, histogram):
 
 @njit(cache=True, nogil=True)
 def too_many(rules, size, histogram):
-    """Tell whether a class breaks a model, and how many records go at least before its parts do not.
+    """Tell whether a class breaks a model, and how many records must go before its parts can hold.
 
     If a class satisfies a model that `may_hold` does not look at, its parts need not; but classes
     that satisfy it also do so when merged. So if a class breaks it, some part of it does too,
@@ -113,9 +113,9 @@ def _beyond_presence(rules, size, population):
     if size < rules.lowest * population * (1 - TOLERANCE):
         return 1
     excess = size - rules.highest * population
-    if excess <= TOLERANCE * max(population, 1):
+    if rules.highest == 1 or excess <= TOLERANCE * population:
         return 0
-    return _share_of(1.0, excess / (1 - rules.highest) if rules.highest < 1 else 0.0)
+    return _share_of(1.0, excess / (1 - rules.highest))
 
 
 @njit(cache=True, nogil=True)

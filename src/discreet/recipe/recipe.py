@@ -494,7 +494,7 @@ def _parse(text: str, source: str) -> dict[str, Any]:
 
 
 def _in_folder(content: Any, folder: Path) -> Any:
-    """Resolve paths of hierarchies, of a policy and of a key relative to the recipe's folder."""
+    """Resolve paths of hierarchies, populations, a policy and a key from the recipe's folder."""
     if isinstance(content, dict):
         content = {key: _in_folder(value, folder) for key, value in content.items()}
         for key in ("pseudonym_key", "project_key"):
@@ -509,6 +509,8 @@ def _in_folder(content: Any, folder: Path) -> Any:
                 policy[key] = str(folder.absolute() / path)
         if content.get("kind") == "csv" and isinstance(content.get("path"), str):
             content["path"] = str(folder.absolute() / content["path"])
+        if "model" in content and isinstance(content.get("population"), str):
+            content["population"] = str(folder.absolute() / content["population"])
         named = content.get("hierarchies")
         for column, path in named.items() if isinstance(named, dict) else ():
             if isinstance(path, str):

@@ -42,9 +42,13 @@ _MODELS = {
     r"l-diversity \(l = ([^,)]+), column = (.*?)(?:, kind = distinct)?"
     r"(?:, counted in = \w+)?\)": "{0}-diversity of {1}",
     r"t-closeness \(t = ([^,)]+), column = ([^,)]*).*\)": "{0}-closeness of {1}",
+    r"k-map \(k = ([^,)]+), population = .*\)": "{0}-map in the population",
+    r"delta-disclosure \(delta = ([^,)]+), column = ([^,)]*).*\)": "{0}-disclosure of {1}",
+    r"delta-presence \(minimum = ([^,)]+), maximum = ([^,)]+), .*\)": "({0}, {1})-presence",
 }
 _PROMISE = re.compile(
-    r"(wildcard )?[\w-]+(anonymity|diversity|closeness|likeness)\b.* over |k = .*? per |"
+    r"(wildcard )?[\w-]+(anonymity|diversity|closeness|likeness|map|disclosure|presence)\b.* over |"
+    r"k = .*? per |"
     r"k = .*? over |a risk of .* over "
 )
 
