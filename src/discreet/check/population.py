@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import pdtr
 
 from discreet.check.evidence import StepPlan
 from discreet.check.findings import NEEDS_INTERNAL, Finding, counted, finding
@@ -40,6 +39,8 @@ def class_size(model: Any, plan: StepPlan | None) -> int:
 
 def _estimated(model: Any, n: int) -> int:
     """Return the records that are enough, with f k of a class of k expected in a sample of n."""
+    from scipy.special import pdtr
+
     expected = n / model.population * model.k
     # The chance of no record at all is left out of the zero-truncated distribution.
     none = pdtr(0, expected) if model.estimator == "zero-truncated" else 0.0

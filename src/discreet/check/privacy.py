@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import digamma
 
 from discreet.check.evidence import StepPlan
 from discreet.check.findings import NEEDS_INTERNAL, NEEDS_ORIGINAL, Finding, counted, finding
@@ -288,6 +287,8 @@ def _grassberger(model: Any, counts: Counts) -> np.ndarray:
 
 def _g(n: np.ndarray) -> np.ndarray:
     """Return G(2m) = 2 H(2m) - H(m) - Euler - ln 2, m = n // 2; psi(m + 1) is H(m) - Euler."""
+    from scipy.special import digamma
+
     m = n // 2
     return 2 * digamma(2 * m + 1) - digamma(m + 1) - np.log(2)
 
