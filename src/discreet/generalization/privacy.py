@@ -125,6 +125,8 @@ def bind(
             )
         j = axis.place(model, columns[model.column])
         kind, least, bounds = _as_numbers(model)
+        if isinstance(model, DeltaDisclosure):
+            least = axis.fewest(j, float(model.delta))
         axis.need(j, least, model)
         if kind != kernels.DISTINCT:
             start, levels = axis.trees.get(j, (0, 0))
@@ -208,6 +210,16 @@ class _Axis:
         self.tree.append(np.asarray(ladder.maps[: ladder.height], np.int32).ravel())
         return codes.astype(np.int64), len(ladder.leaves)
 
+    def fewest(self, j: int, delta: float) -> int:
+        """Return how many distinct values delta-disclosure implies; 0 where a class may have none.
+
+        The shares of a class's values add up to 1, and each is below 2^delta q.
+        """
+        if (self.codes[j] < 0).any():
+            return 0
+        most = np.cumsum(np.sort(self.q[j])[::-1]) * 2**delta
+        return int(np.argmax(most > 1 - 1e-9)) + 1
+
     def need(self, j: int, least: int, model: Any) -> None:
         """Note how many distinct values a class must have."""
         there = int((self.q[j] > 0).sum())
@@ -242,7 +254,7 @@ def _as_numbers(model: Any) -> tuple[int, int, tuple[float, float]]:
     if isinstance(model, BetaLikeness):
         return kernels.ENHANCED if model.enhanced else kernels.BETA, 0, (float(model.beta), 0.0)
     if isinstance(model, DeltaDisclosure):
-        return kernels.DELTA, 0, (float(model.delta), 0.0)
+        return kernels.DELTA, 0, (2.0 ** float(model.delta), 0.0)
     return kernels.ALPHA, 0, (float(model.alpha), 0.0)
 
 

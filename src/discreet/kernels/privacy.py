@@ -30,7 +30,7 @@ class Rules(NamedTuple):
     # (models, 4): kind, column, and for hierarchical t-closeness where its levels start in `tree`
     # and their number. k-anonymity and distinct l-diversity are not listed: k and least say all.
     kinds: np.ndarray
-    # (models, 2): l and c (of entropy: 1 for Grassberger's estimator), t, beta, alpha or delta.
+    # (models, 2): l and c (of entropy: 1 for Grassberger's estimator), t, beta, alpha or 2^delta.
     numbers: np.ndarray
     offsets: np.ndarray
     q: np.ndarray
@@ -131,7 +131,7 @@ def _too_many(rules, i, histogram):
     if kind == ENTROPY and rules.numbers[i, 1]:
         return _grassberger(counts, n) < n * np.log(rules.numbers[i, 0]) - TOLERANCE * n, 0
     if kind == DELTA:
-        return _disclosing(counts, n, q, 2.0 ** rules.numbers[i, 0])
+        return _disclosing(counts, n, q, rules.numbers[i, 0])
     many = _to_bring_back(rules, i, counts, n, q)
     return many > 0, many
 
@@ -161,8 +161,9 @@ def _disclosing(counts, n, q, factor):
     """Tell whether a value is `factor` times as common as over all, or as rare, and who must go.
 
     No value is in the kept parts of a class more often than factor q of their records. So of m that
-    are kept there are no more than the sum of min(count, factor q m): what that leaves of n is
-    taken for m again, until it stays. The rare tell nothing, since parts without them may hold.
+    are kept there are no more than the sum of min(count, factor q m). That is concave in m: what is
+    left where its tangent meets m is no less than the most that can be kept, and is taken for m
+    again, until it stays. The rare tell nothing, since parts without them may hold.
     """
     common, rare = False, False
     for v in range(counts.size):
@@ -173,12 +174,18 @@ def _disclosing(counts, n, q, factor):
     if not common:
         return rare, 0
     kept, before = float(n), np.inf
-    while kept < before and kept > 0:
-        before, kept = kept, 0.0
+    while 0 < kept < before:
+        before, whole, share = kept, 0.0, 0.0
         for v in range(counts.size):
-            kept += min(float(counts[v]), factor * q[v] * before)
-        kept = np.floor(kept + 1e-6)
-    return True, max(1, n - int(kept))
+            if counts[v] > 0:
+                most = factor * q[v]
+                if counts[v] > most * before:
+                    share += most
+                else:
+                    whole += counts[v]
+        if share < 1:
+            kept = min(before, whole / (1 - share))
+    return True, max(1, n - int(kept + 1e-6))
 
 
 @njit(cache=True, nogil=True)
@@ -243,8 +250,8 @@ def too_many_shared(rules, histogram):
             for v in range(counts.size):
                 if counts[v] > 0:
                     gain = min(bound, -np.log(q[v])) if kind == ENHANCED else bound
-                    gain = 2.0**bound - 1 if kind == DELTA else gain
                     limit = bound if kind == ALPHA else q[v] * (1 + gain)
+                    limit = q[v] * bound if kind == DELTA else limit
                     most = max(most, counts[v] - limit * parts)
     return int(np.ceil(most - 1e-6))
 
