@@ -370,9 +370,11 @@ def judge(rules, table):
     out, least = np.zeros(n, np.int64), np.zeros(n, np.int64)
     histogram = np.zeros(rules.q.size + rules.offsets.size, np.int64)
     shared = table.shared
+    # A class has no more distinct values than entries.
+    entries = rules.least.max() if rules.least.size and rules.units < 0 else 0
     for c in range(n):
         size = records = table.counts[c]
-        if size < rules.k:
+        if size < rules.k or (entries and table.starts[c + 1] - table.starts[c] < entries):
             out[c] = least[c] = records
             continue
         if rules.q.size == 0 and rules.units < 0 and rules.population < 0:
