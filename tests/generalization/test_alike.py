@@ -2,12 +2,20 @@
 
 import warnings
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import BadInput
-from discreet.generalization import DeltaDisclosure, Generalize, KMap, LDiversity, Mondrian
+from discreet.generalization import (
+    DeltaDisclosure,
+    Generalize,
+    Hierarchy,
+    KMap,
+    LDiversity,
+    Mondrian,
+)
 from discreet.suppression import LocalSuppression
 from tests.examples import examples
 from tests.generalization.plain import plainly
@@ -44,6 +52,31 @@ def test_records_of_the_same_labels_keep_the_model(how, example, model):
         if not (released is None and all(label is None for label in row)):
             classes.setdefault(row, []).append(value)
     assert all(plainly(model, values, ill) for values in classes.values())
+
+
+def test_classes_that_break_a_model_together_are_suppressed():
+    def people(a, b, *counts):
+        values = zip(["flu", "acne", "gout"], counts, strict=True)
+        return [(a, b, ill) for ill, count in values for _ in range(count)]
+
+    # Gout is rare enough among those whose age is known, and too rare with all of the same town.
+    rows = [
+        *people("30", "Ulm", 3, 4, 1),
+        *people(None, "Ulm", 7, 7, 0),
+        *people("30", "Jena", 14, 13, 15),
+    ]
+    table = pa.table(
+        dict(zip(["age", "town", "ill"], map(list, zip(*rows, strict=True)), strict=True))
+    )
+    method = Generalize(
+        {"age": Hierarchy.flat(), "town": Hierarchy.flat()},
+        DeltaDisclosure(1.1, column="ill"),
+        levels={"age": 1, "town": 0},
+        suppression_limit=0.5,
+    )
+    with pytest.warns(UserWarning, match="22 more records are suppressed, since they break"):
+        method.fit(table)
+    assert method.suppressed_mask_.tolist() == [True] * 22 + [False] * 42
 
 
 @pytest.mark.parametrize("model", [*MODELS[1:], KMap(5, population=100)], ids=repr)

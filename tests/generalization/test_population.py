@@ -21,6 +21,7 @@ from discreet.generalization import (
     Mondrian,
 )
 from discreet.generalization.models import read_models
+from discreet.generalization.population import Population
 from tests.examples import examples
 from tests.generalization.plain import Plain
 from tests.generalization.test_search import QUALITIES, as_method, as_table, limits, tables
@@ -371,3 +372,50 @@ def test_without_the_population_a_promise_is_not_verifiable(population, tmp_path
     assert found.status == "not verifiable"
     assert "moved.parquet is not there" in found.detail
     assert str(tmp_path) not in found.promise
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_population_larger_than_memory_is_counted_on_duckdb(
+    kind, population, tmp_path, monkeypatch
+):
+    frame, path = population
+    if kind == "csv":
+        path = tmp_path / "all.csv"
+        frame.to_csv(path, index=False)
+    table = pa.Table.from_pandas(frame.iloc[:100], preserve_index=False)
+    types = {name: table.schema.field(name).type for name in ("age", "town")}
+    in_memory, counts = Population(path).counted(types)
+    monkeypatch.setattr("discreet.generalization.population.choose", lambda *_: "duckdb")
+    on_duckdb, again = Population(path).counted(types)
+    assert on_duckdb.equals(in_memory)
+    assert again.tolist() == counts.tolist()
+    assert counts.sum() == len(frame)
+
+
+def test_a_recipe_names_its_population_from_its_own_folder(population, tmp_path):
+    frame, path = population
+    (tmp_path / "all.parquet").write_bytes(path.read_bytes())
+    (tmp_path / "recipe.toml").write_text(
+        """
+        allow_leaks = ["age", "town", "ill"]
+        [roles]
+        quasi = ["age", "town"]
+        confidential = ["ill"]
+        not_identifiers = ["ill"]
+        [[steps]]
+        method = "generalize"
+        columns = ["age", "town"]
+        privacy = [{ model = "k-map", k = 8, population = "all.parquet" }]
+        suppression_limit = 0.2
+        hierarchies.age = { kind = "intervals", widths = [5, 25] }
+        hierarchies.town = { kind = "flat" }
+        """
+    )
+    recipe = discreet.Recipe.load(tmp_path / "recipe.toml")
+    release = discreet.protect(frame.iloc[:100], recipe)
+    release.save(tmp_path / "release")
+    for file in (tmp_path / "release" / "public").rglob("*"):
+        # Where the population is, or that there is a file of it, is told to nobody.
+        assert b"all.parquet" not in file.read_bytes(), file
+    told = (tmp_path / "release" / "public" / "report.html").read_text()
+    assert "k-map" in told
