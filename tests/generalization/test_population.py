@@ -262,6 +262,24 @@ def test_what_is_refused(make, message):
         make()
 
 
+def test_a_time_limit_changes_nothing_where_it_is_not_reached():
+    model = KMap(4, population=PEOPLE)
+    limited, free = _fit(model, time_limit=60.0), _fit(model)
+    assert limited.levels_ == free.levels_
+
+
+def test_nulls_that_only_the_population_has_are_a_class_without_records():
+    people = pa.table({"age": [20, 20, None, None], "sex": ["f", None, None, "m"]})
+    table = people.slice(0, 2)
+    model = DeltaPresence(0.1, 1, population=people)
+    method = Generalize({"age": Hierarchy.flat(), "sex": Hierarchy.flat()}, model)
+    method.segregate = "pattern"
+    with pytest.raises(BadInput, match="2 records of the population have nulls where no record"):
+        method.fit(table)
+    method.null_policy = "value"
+    assert method.fit(table).levels_[0]["levels"] == {"age": 1, "sex": 1}
+
+
 OLD = pa.table({"age": [88, 89], "sex": ["f", "f"], "pay": [1, 1]})
 
 
@@ -390,6 +408,11 @@ def test_a_population_larger_than_memory_is_counted_on_duckdb(
     assert on_duckdb.equals(in_memory)
     assert again.tolist() == counts.tolist()
     assert counts.sum() == len(frame)
+
+
+def test_a_recipe_takes_no_frame():
+    with pytest.raises(BadInput, match="a recipe names the file of its population; write the"):
+        discreet.Recipe.from_dict(_recipe({"model": "k-map", "k": 8, "population": PEOPLE}))
 
 
 def test_a_recipe_names_its_population_from_its_own_folder(population, tmp_path):

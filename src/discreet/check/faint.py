@@ -116,6 +116,8 @@ def _model(shown: Shown, where: str, model: Any) -> Said:
         every = "every" if given == 1 else "nearly every"
         more = f" with {model.l:g} values of '{model.column}'" if bound == "c" else ""
         yield wrong, f"{bound} = {given:g} is kept by {every} class{more}"
+    if model.model == "delta-presence" and model.minimum == 0 and model.maximum == 1:
+        yield wrong, "every share of the population is between minimum = 0 and maximum = 1"
     if model.model != "beta-likeness" or model.column not in shown.column_names:
         return
     _, counts, _ = shown.records.values(model.column)

@@ -118,6 +118,8 @@ class Treatment:
         self.groups = make_groups(
             nulls, self.null_policy, method.segregate, k, self.weights, units_of
         )
+        if self.bound.rules.lowest > 0:
+            self._refuse_uncovered()
         searched = [g for g in self.groups if g.treatment == "search" and g.size >= k]
         if not searched:
             many = f"k = {k}" if units is None else f"of k = {k} units"
@@ -243,6 +245,17 @@ class Treatment:
                 "which local recoding does not take; use local = false, or minimum = 0"
             )
         return ""
+
+    def _refuse_uncovered(self) -> None:
+        """Refuse records of the population that are in no group: none of the table is like them."""
+        inside = np.any([group.takes(self.nulls_beyond) for group in self.groups], axis=0)
+        if not inside.all():
+            assert self.population is not None
+            raise BadInput(
+                f"{int(self.population.counts[~inside].sum()):,} records of the population have "
+                "nulls where no record of the table has them, and delta-presence with a minimum "
+                "above 0 forbids that; use segregate = 'any' or null_policy = 'value'"
+            )
 
     def _beside(self, tuples: Tuples, group: Group) -> Tuples:
         """Count the population's records of a group in its tuples, and add those without records.

@@ -175,7 +175,9 @@ def collapse(
     elif len(bound.codes):
         kept = kernels.tally(ids, len(first), bound.codes, len(bound.rules.q), weights)
     else:
-        kept = np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64)
+        # The population may be counted there.
+        starts = np.zeros(len(first) + 1 if bound.rules.population >= 0 else 1, np.int64)
+        kept = starts, np.empty(0, np.int32), np.empty(0, np.int64)
     return Tuples(lattice, Table(kernels.take(keys, first), counts, *kept)), ids
 
 

@@ -529,6 +529,14 @@ def read_step(step: Any, number: int) -> Any:
         raise ValueError(f"step {number}: there is no method '{name}'; {nearest(name, methods())}")
     model = _step_model(name)
     try:
-        return model.model_validate(dict(step))
+        made = model.model_validate(dict(step))
     except ValidationError as error:
         raise ValueError(f"step {number} ({name}): {say(error, model)}") from None
+    for one in made.parameters().get("privacy") or ():
+        source = getattr(getattr(one, "population", None), "source", None)
+        if source is not None and not isinstance(source, Path):
+            raise ValueError(
+                f"step {number} ({name}): a recipe names the file of its population; write the "
+                "frame to one, such as register.parquet"
+            )
+    return made
