@@ -363,6 +363,10 @@ def test_a_release_passes_its_check_and_a_forged_one_does_not(model, engine, pop
     release = discreet.protect(tmp_path / "in.parquet", recipe, engine=engine)
     assert release.check.verified
     release.save(tmp_path / "release")
+    if "population" in given:
+        (told,) = (step["population"] for step in release.log["steps"])
+        assert told["records"] == 100
+        assert told.get("population") == (None if "population" in model else 400)
     promise = next(f for f in release.check.findings if f.promise.startswith(given["model"]))
     assert promise.status == "verified"
     internal = tmp_path / "release" / "internal"

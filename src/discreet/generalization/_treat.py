@@ -379,6 +379,8 @@ class Treatment:
         if not self.models:
             # Nothing was searched for.
             figures |= {"searches": [], "recoded": searches[0] if searches else {}}
+        if "population" in joint:
+            figures["population"] = joint["population"]
         if confidential:
             figures["classes_without_values"] = self._empty_classes()
         fixed = {}

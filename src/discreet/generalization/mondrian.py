@@ -310,6 +310,8 @@ class Mondrian(Recoding):
             "suppressed": records(parts.weights, parts.suppressed),
             "groups": parts.groups,
         }
+        if "population" in joint:
+            figures["population"] = joint["population"]
         if self.null_policy == "match":
             figures["exposed"] = _exposed(new, parts.bound.rules.k, parts)
         return Recoded(
