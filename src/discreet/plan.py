@@ -137,6 +137,9 @@ class JointPlan(TypedDict, total=False):
     null_policy: str
     trees: dict[str, list[np.ndarray]]
     hierarchies: dict[str, Any]
+    # Where a model looks at a population: the records of the sample, what a class needs, and how
+    # many the population has.
+    population: dict[str, int]
     # `mondrian`: labels and sizes of the classes; the class of each tuple, or of each row.
     sizes: np.ndarray
     labels: dict[str, Any]

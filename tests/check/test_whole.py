@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.check.population import unique_share
+from discreet.check.uniques import unique_share
 from discreet.datasets import load_adult
 from discreet.generalization.targets import ESTIMATORS
 from discreet.kernels import population as kernels

@@ -8,10 +8,17 @@ import numpy as np
 
 from discreet.generalization import (
     AlphaKAnonymity,
+    DeltaDisclosure,
     KAnonymity,
     LDiversity,
     TCloseness,
 )
+
+
+def grassberger(n: int) -> float:
+    """G of Grassberger (2003)."""
+    odd = sum(1 / i for i in range(1, n // 2 * 2, 2))
+    return 2 * odd - np.euler_gamma - math.log(2)
 
 
 def plainly(model: Any, values: list, everything: list) -> bool:
@@ -29,6 +36,10 @@ def plainly(model: Any, values: list, everything: list) -> bool:
             return len(counts) >= model.l
         if not counts:
             return False
+        if model.estimator == "grassberger":
+            n = sum(counts)
+            estimate = grassberger(n) - sum(c * grassberger(c) for c in counts) / n
+            return len(counts) >= model.l and estimate >= math.log(model.l) - 1e-9
         if model.kind == "entropy":
             entropy = -sum(x * math.log(x) for x in p.values() if x)
             return math.exp(entropy) >= model.l - 1e-9
@@ -39,6 +50,9 @@ def plainly(model: Any, values: list, everything: list) -> bool:
         return True
     if isinstance(model, AlphaKAnonymity):
         return max(p.values()) <= model.alpha + 1e-9
+    if isinstance(model, DeltaDisclosure):
+        bits = [abs(math.log2(p[v] / q[v])) for v in domain if p[v] > 0]
+        return all(x < model.delta - 1e-9 for x in bits)
     if isinstance(model, TCloseness) and model.distance == "equal":
         return 0.5 * sum(abs(p[v] - q[v]) for v in domain) <= model.t + 1e-9
     if isinstance(model, TCloseness):

@@ -169,7 +169,7 @@ def test_a_group_that_breaks_another_model_is_suppressed_and_told(small_group):
         out = method.fit_transform(table)
     assert [str(w.message) for w in warned] == [
         "the group of records 'with nulls', 2 in number, is suppressed as a whole: they do not keep "
-        "LDiversity(l=2, column='ill', kind='distinct', c=None) even as one class; use null_policy "
+        "LDiversity(l=2, column='ill', kind='distinct', c=None, estimator=None) even as one class; use null_policy "
         "= 'value', or weaker models, to keep them"
     ]
     assert method.suppressed_mask_.tolist() == [False] * 4 + [True] * 2

@@ -11,6 +11,7 @@ from discreet.errors import BadInput
 from discreet.generalization.models import (
     AlphaKAnonymity,
     BetaLikeness,
+    DeltaDisclosure,
     KAnonymity,
     LDiversity,
     PrivacyModel,
@@ -18,8 +19,8 @@ from discreet.generalization.models import (
     read_models,
 )
 from discreet.generalization.privacy import bind
-from discreet.kernels.privacy import holds, may_hold, too_many
-from tests.generalization.plain import plainly
+from discreet.kernels.privacy import _g, holds, may_hold, too_many
+from tests.generalization.plain import grassberger, plainly
 
 
 def models(column: str = "ill") -> st.SearchStrategy:
@@ -40,6 +41,11 @@ def models(column: str = "ill") -> st.SearchStrategy:
             share,
             st.sampled_from(["equal", "ordered"]),
         ),
+        st.builds(
+            lambda m: LDiversity(m, column=column, kind="entropy", estimator="grassberger"),
+            st.sampled_from([1.5, 2, 2.5, 3]),
+        ),
+        st.builds(lambda d: DeltaDisclosure(d, column=column), share.map(lambda x: 4 * x)),
         st.builds(lambda b, e: BetaLikeness(b, column=column, enhanced=e), share, st.booleans()),
         st.builds(lambda a, k: AlphaKAnonymity(a, k, column=column), share, st.integers(1, 5)),
     )
@@ -111,7 +117,9 @@ def test_however_a_class_is_divided_as_many_records_break_the_models_as_was_said
         for mask in masks
         if not holds(bound.rules, int(mask.sum()), histogram(mask))
     )
-    assert broken >= too_many(bound.rules, histogram(part > 0)) or not (part > 0).any()
+    inside = part > 0
+    said = too_many(bound.rules, int(inside.sum()), histogram(inside))[1]
+    assert broken >= said or not inside.any()
 
 
 def test_two_columns_must_both_hold():
@@ -271,3 +279,24 @@ def test_models_come_from_a_recipe_and_go_back():
     assert Step.model_validate({"privacy": step.privacy}) == step
     known = Step.model_json_schema()["$defs"]
     assert known["LDiversity"]["properties"]["model"]["const"] == "l-diversity"
+
+
+@pytest.mark.parametrize("n", [*range(1, 20), 255, 256, 257, 600, 100_001])
+def test_grassbergers_terms_are_as_published(n):
+    assert _g(n) == pytest.approx(grassberger(n), rel=1e-13)
+
+
+def test_delta_disclosure_is_strict_and_looks_at_what_is_there():
+    values = ["flu"] * 4 + ["acne"] * 4
+    column = pa.chunked_array([values])
+    rules = bind([DeltaDisclosure(1, column="ill")], {"ill": column}, 8).rules
+    # Alone, each is twice as common as over all: one bit, which is not below 1.
+    assert not holds(rules, 2, np.array([2, 0]))
+    assert holds(rules, 4, np.array([3, 2]))
+    # Two classes of which one has no gout keep it, and together they do not.
+    column = pa.chunked_array([["flu"] * 12 + ["acne"] * 12 + ["gout"] * 8])
+    rules = bind([DeltaDisclosure(1.1, column="ill")], {"ill": column}, 32).rules
+    assert holds(rules, 8, np.array([3, 4, 1]))
+    assert holds(rules, 14, np.array([7, 7, 0]))
+    assert not holds(rules, 22, np.array([10, 11, 1]))
+    assert not rules.mergeable

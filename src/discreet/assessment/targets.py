@@ -118,7 +118,9 @@ def _class_size(step: Step, recipe: Recipe) -> int | None:
         return None
     method = step.build()
     if method.promise == "privacy-models":
-        return max([model.k for model in method.models if hasattr(model, "k")], default=None)
+        # The k of a k-map is of the population.
+        sizes = [m.k for m in method.models if hasattr(m, "k") and m.model != "k-map"]
+        return max(sizes, default=None)
     alone = not (getattr(method, "combinations", None) or getattr(method, "subsets", None))
     if method.promise == "k-per-tuple" or (
         method.promise == "local-suppression" and method.null_policy == "value" and alone

@@ -153,6 +153,8 @@ def _model(shown: Shown, where: str, model: Any) -> Said:
     bound, loose = _LOOSE_OVER_ALL.get(model.model, ("", math.inf))
     if (given := getattr(model, bound, 0.0)) >= loose:
         yield wrong, f"{bound} = {given:g} leaves many records alone in their class"
+    if model.model == "delta-presence" and model.minimum == 0 and model.maximum == 1:
+        yield wrong, "every share of the population is between minimum = 0 and maximum = 1"
     if model.model != "beta-likeness" or model.column not in shown.column_names:
         return
     _, counts, _ = shown.records.values(model.column)

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.check.findings import Finding, finding
+from discreet.check.population import class_size
 from discreet.check.shown import Shown, all_null
 from discreet.recipe.recipe import Recipe, Step
 from discreet.table.classes import classes_of, encode, encode_columns, in_order, renumber
@@ -37,7 +38,7 @@ def _of_step(shown: Shown, recipe: Recipe, step: Step) -> Iterator[Finding]:
     unit, m, models = str(recipe.linked), recipe.known_rows, step.parameters()["privacy"]
     some = "the set of all rows" if m is None else f"every combination of at most {m} rows"
     over = f"over {', '.join(step.columns)}"
-    k = max([model.k for model in models if hasattr(model, "k")], default=1)
+    k = max([class_size(model, None) for model in models], default=1)
     promises = [(f"{some} of one '{unit}' is shared by k = {k} of them, {over}", k, "", 0)]
     for model in models:
         if model.model == "l-diversity" and model.kind == "distinct":

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from discreet.check.evidence import StepPlan
 from discreet.check.findings import Finding, finding
+from discreet.check.population import class_size
 from discreet.check.privacy import disclosed, judged_columns, models, total
 from discreet.check.shown import GROUP, UNIT, Counted, RowNumbers, Shown, beside, judged
 from discreet.engines import Frame
@@ -61,7 +62,7 @@ def models_within_groups(
     groups, mixed = _groups(nulls, step, plan, shown.noun)
     findings = [] if mixed is None else [Finding("groups by nulls", "broken", mixed)]
     if raw:
-        findings.append(_only_small(groups, nulls, step, shown.noun))
+        findings.append(_only_small(groups, nulls, _largest_k(step, plan), shown.noun))
     where = ", within each group by nulls"
     if len(nulls.codes) == 1:
         # Without a second pattern there is nothing to tell apart.
@@ -89,7 +90,7 @@ def _groups(nulls: _Nulls, step: Step, plan: StepPlan, noun: str) -> tuple[np.nd
     groups = np.asarray(nulls.patterns.any(axis=0), dtype=np.int64)
     if step.parameters().get("segregate") != "pattern":
         return groups, None
-    k = _largest_k(step)
+    k = _largest_k(step, plan)
     counted = nulls.counted(np.arange(len(nulls.codes)), len(nulls.codes))
     for number, group in enumerate(plan["joint"]["groups"], start=2):
         large = 0
@@ -103,12 +104,12 @@ def _groups(nulls: _Nulls, step: Step, plan: StepPlan, noun: str) -> tuple[np.nd
     return groups, None
 
 
-def _largest_k(step: Step) -> int:
-    return max([m.k for m in step.parameters()["privacy"] if hasattr(m, "k")], default=1)
+def _largest_k(step: Step, plan: StepPlan) -> int:
+    return max([class_size(m, plan) for m in step.parameters()["privacy"]], default=1)
 
 
-def _only_small(groups: np.ndarray, nulls: _Nulls, step: Step, noun: str) -> Finding:
-    said, k = f"only whole groups of fewer than k {noun} are released as they are", _largest_k(step)
+def _only_small(groups: np.ndarray, nulls: _Nulls, k: int, noun: str) -> Finding:
+    said = f"only whole groups of fewer than k {noun} are released as they are"
     sizes = nulls.counted(groups, groups.max(initial=-1) + 1)
     whole, raw = (total(groups, rows, len(sizes)) for rows in (nulls.records, nulls.disclosed))
     problem = None

@@ -1,132 +1,168 @@
-"""Uniques of the population by the estimators' definitions, in plain numpy.
-
-Pitman's by bisection of the derivatives of its likelihood, the slide negative binomial's by that of
-its first equation; Zayatz's is a sum.
-"""
+"""Models that look at a population, from their definitions: it is read, and generalized, again."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-# Terms of a sum that are added up one by one; of the others an integral is as exact.
-_TERMS = 2_000
-_NEARLY_ONE = 1 - 1e-12
+from discreet.check.evidence import StepPlan
+from discreet.check.findings import NEEDS_INTERNAL, Finding, counted, finding
+from discreet.check.replay.generalization import generalize
+from discreet.check.shown import GROUP
+from discreet.engines.choice import choose, open_engine
+from discreet.errors import BadInput
+from discreet.recipe.recipe import Step
+from discreet.table.cells import plain
+from discreet.table.classes import classes_of, encode_columns
+
+# A figure that misses its bound by no more is taken to meet it.
+_ROUNDING = 1e-9
 
 
-def unique_share(estimator: str, class_sizes: np.ndarray, people: float) -> float:
-    """Estimate which share of so many people is unique; NaN where there is no estimate.
+def class_size(model: Any, plan: StepPlan | None) -> int:
+    """Return the records that a model asks of every class of the release, 1 where it asks for none.
 
-    Examples
-    --------
-    >>> round(unique_share("zayatz", np.array([1, 1, 2, 4]), 80), 4)
-    0.0731
-    >>> unique_share("pitman", np.array([2, 4]), 80)
-    0.0
+    Where a population is estimated, that follows from how many records are in the sample, which
+    the plan tells; without a plan it is no more than k.
     """
-    sizes, counts = np.unique(class_sizes, return_counts=True)
-    if not (sizes == 1).any():
-        return 0.0
-    if estimator != "dankar":
-        return _ESTIMATORS[estimator](sizes, counts, people)
-    if class_sizes.sum() <= 0.1 * people:
-        return _pitman(sizes, counts, people)
-    one, other = _zayatz(sizes, counts, people), _snb(sizes, counts, people)
-    return other if 0 < other < one else one
+    if model.model != "k-map":
+        return int(getattr(model, "k", 1))
+    if not isinstance(model.population, int):
+        return 1
+    told = {} if plan is None else plan.get("joint", {}).get("population", {})
+    return _estimated(model, int(told["records"])) if "records" in told else int(model.k)
 
 
-def _zayatz(sizes: np.ndarray, counts: np.ndarray, people: float) -> float:
-    n = int((sizes * counts).sum())
-    # Of a class of i people, whether one is drawn and the i - 1 others are not.
-    others = np.arange(max(int(sizes.max()) - 1, 0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        missed = np.log(np.maximum(people - n - others, 0)) - np.log(people - 1 - others)
-    chance = sizes * np.exp(np.concatenate([[0.0], np.cumsum(missed)])[sizes - 1])
-    return float(counts[0] / n * counts[0] / (counts * chance).sum())
+def _estimated(model: Any, n: int) -> int:
+    """Return the records that are enough, with f k of a class of k expected in a sample of n."""
+    from scipy.special import pdtr
+
+    expected = n / model.population * model.k
+    # The chance of no record at all is left out of the zero-truncated distribution.
+    none = pdtr(0, expected) if model.estimator == "zero-truncated" else 0.0
+    counts = np.arange(0 if model.estimator == "poisson" else 1, model.k + 1)
+    reached = (pdtr(counts, expected) - none) / (1 - none)
+    enough = counts[reached >= 1 - model.significance - _ROUNDING]
+    most = min(model.k, n)
+    return int(min(enough[0] + (2 if model.arx else 1), most)) if len(enough) else most
 
 
-def _pitman(sizes: np.ndarray, counts: np.ndarray, people: float) -> float:
-    n, u = int((sizes * counts).sum()), int(counts.sum())
-    if n == u:
-        return 1.0
-    number = np.arange(1, u)
-
-    def theta_of(alpha: float) -> float:
-        def by_theta(x: float) -> float:
-            theta = math.exp(x) - alpha
-            return float((1 / (math.exp(x) + (number - 1) * alpha)).sum()) - _inverses(theta, n - 1)
-
-        return math.exp(_root(by_theta, -300.0, 300.0)) - alpha
-
-    def by_alpha(alpha: float) -> float:
-        theta = theta_of(alpha)
-        inside = sum(
-            c * _inverses(-alpha, int(s) - 1) for s, c in zip(sizes, counts, strict=True) if s > 1
-        )
-        return float((number / (theta + number * alpha)).sum()) - inside
-
-    alpha = 0.0 if by_alpha(1e-9) <= 0 else _root(by_alpha, 1e-9, _NEARLY_ONE)
-    theta = theta_of(alpha)
-    share = math.lgamma(theta + 1) - math.lgamma(theta + alpha) + (alpha - 1) * math.log(people)
-    return min(1.0, math.exp(share))
+def sampled(
+    said: str, model: Any, sizes: np.ndarray, plan: StepPlan | None, by_unit: bool
+) -> Finding | None:
+    """Say what is wrong with the plan's number of records, or units, that classes are judged by."""
+    if plan is None:
+        if len(sizes) and sizes.min() < model.k:
+            return Finding(said, "not verifiable", NEEDS_INTERNAL)
+        return None
+    told = plan.get("joint", {}).get("population", {})
+    n = int(told.get("records", 0))
+    # A unit may be in several classes.
+    if n < (sizes.max(initial=0) if by_unit else sizes.sum()):
+        detail = f"the plan has a sample of {n:,} records, and more are released"
+        return Finding(said, "broken", detail)
+    if told.get("least", 0) < (least := _estimated(model, n)):
+        detail = f"the plan asks for {told.get('least')} records of a class, and {least} are needed"
+        return Finding(said, "broken", detail)
+    return None
 
 
-def _inverses(start: float, many: int) -> float:
-    """Sum 1 / (start + i) over i from 1 to so many."""
-    first = float((1 / (start + np.arange(1, min(many, _TERMS) + 1))).sum())
-    if many <= _TERMS:
-        return first
-    low, high = start + _TERMS + 1, start + many
-    ends = 0.5 * (1 / low + 1 / high) + (1 / low**2 - 1 / high**2) / 12
-    return first + math.log(high / low) + ends
+def in_population(
+    said: str,
+    model: Any,
+    step: Step,
+    plan: StepPlan | None,
+    released: tuple[pa.Table, np.ndarray],
+) -> Finding:
+    """Count the classes of a release in the population, and judge a model by that."""
+    if plan is None:
+        return Finding(said, "not verifiable", NEEDS_INTERNAL)
+    try:
+        tuples, records = _read(model.population.source, step.columns)
+    except (BadInput, OSError) as error:
+        return Finding(said, "not verifiable", f"needs the table of the population: {error}")
+    if int(records.sum()) != plan["joint"].get("population", {}).get("population"):
+        return Finding(said, "broken", f"the population now has {int(records.sum()):,} records")
+    classes, sizes = released
+    try:
+        labels = _labelled(step, plan, tuples, GROUP in classes.column_names)
+    except ValueError as error:
+        return Finding(said, "broken", str(error))
+    held, outside = _held(classes, labels, records)
+    if model.model == "k-map":
+        least = int(held.min(initial=np.iinfo(np.int64).max)) if len(held) else 0
+        worst = f"the rarest class has {counted(least, 'record')} in the population"
+        return finding(said, worst if len(held) and least < model.k else None, worst)
+    shares = sizes / np.maximum(held, 1e-300)
+    low, high = (float(shares.min()), float(shares.max())) if len(shares) else (0.0, 0.0)
+    good = f"shares of {low:.4g} to {high:.4g} of the population's records"
+    bad = len(shares) and (low < model.minimum - _ROUNDING or high > model.maximum + _ROUNDING)
+    if model.minimum > 0 and outside:
+        # Their class has no record in the release, nor one that was suppressed.
+        good += f"; {outside:,} records of the population are in no class of the release"
+        bad = bad or not _suppressed(plan)
+    return finding(said, good if bad else None, good)
 
 
-def _snb(sizes: np.ndarray, counts: np.ndarray, people: float) -> float:
-    n = int((sizes * counts).sum())
-    one, two, f = int(counts[0]), int(counts[sizes == 2].sum()), n / people
-    if f >= 1:
-        return one / n
-    if two == 0:
-        return math.nan
-    s = sizes.astype(float)
-    ratio = (s * f**2 * (1 - f**2) ** (s - 1) * counts).sum()
-    ratio /= (((1 - f**2) ** s - (1 - f) ** s) * counts).sum()
-    missed = ((1 - f) ** s * counts).sum() / (s * f * (1 - f) ** (s - 1) * counts).sum()
-    classes = float(counts.sum() + one * ratio * missed**2)
-
-    def alpha_of(logit: float) -> tuple[float, float, float]:
-        beta, rest = 1 / (1 + math.exp(-logit)), 1 / (1 + math.exp(logit))
-        d, shown = (1 - f) * rest, f * rest + beta
-        a = f * rest * d / (2 * shown**2)
-        b = f * rest * (2 - d) / (2 * shown**2) - two / one * d / shown
-        root = math.sqrt(b * b + 4 * a * two / one)
-        alpha = 2 * two / one / (b + root) if b > 0 else (root - b) / (2 * a)
-        return alpha, d / shown, -math.log1p(f * math.exp(-logit))
-
-    def by_ones(logit: float) -> float:
-        alpha, odds, power = alpha_of(logit)
-        return math.log(classes * f / one) + alpha * power + math.log1p(alpha * odds)
-
-    if by_ones(-690.0) > 0 or by_ones(25.0) < 0:
-        return math.nan
-    logit = _root(by_ones, 25.0, -690.0)
-    uniques = classes * math.exp(-alpha_of(logit)[0] * math.log1p(math.exp(-logit)))
-    return min(1.0, uniques / people)
+def _suppressed(plan: StepPlan) -> int:
+    return sum(group["suppressed"] for group in plan["joint"]["groups"])
 
 
-def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a function that is above 0 at `low` and below at `high` is 0."""
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        if middle in (low, high):
-            break
-        if function(middle) > 0:
-            low = middle
-        else:
-            high = middle
-    return 0.5 * (low + high)
+def _read(source: Any, columns: Sequence[str]) -> tuple[pa.Table, np.ndarray]:
+    """Count the distinct tuples of the population."""
+    if isinstance(source, Path) and not source.exists():
+        raise BadInput(f"{source.name} is not there")
+    with open_engine(choose("auto", source)) as engine:
+        return engine.read(source, lambda _: list(columns)).counts(list(columns))
 
 
-_ESTIMATORS = {"pitman": _pitman, "zayatz": _zayatz, "snb": _snb}
+class _Columns:
+    """The population's tuples as a replay takes columns, with nothing to count or to suppress."""
+
+    rows = None
+
+    def __init__(self, tuples: pa.Table) -> None:
+        self.tuples = tuples
+
+    def arrow(self, name: str) -> pa.ChunkedArray:
+        return self.tuples[name]
+
+    def count(self, *_: Any, **__: Any) -> None:
+        """Pass over what a replay would compare with the sample."""
+
+    def suppress(self, suppressed: np.ndarray, _: np.ndarray) -> None:
+        self.suppressed = suppressed
+
+
+def _labelled(step: Step, plan: StepPlan, tuples: pa.Table, by_group: bool) -> pa.Table:
+    """Generalize the population as the sample was; with its groups by nulls, if asked for."""
+    columns = _Columns(tuples)
+    made = generalize(plan, columns, lambda _: None)  # type: ignore[arg-type, return-value]
+    table = pa.table({name: made[name] for name in step.columns})
+    if not by_group:
+        return table
+    nulls = {name: plain(tuples[name]).is_null().to_numpy() for name in step.columns}
+    groups = np.any(list(nulls.values()), axis=0).astype(np.int64)
+    if step.parameters().get("segregate") == "pattern":
+        for number, group in enumerate(plan["joint"]["groups"], start=2):
+            for pattern in filter(len, group.get("patterns") or ()):
+                same = [null == (name in pattern) for name, null in nulls.items()]
+                groups[np.all(same, axis=0)] = number
+    return table.append_column(GROUP, pa.array(groups))
+
+
+def _held(classes: pa.Table, labels: pa.Table, records: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the population's records of each class, and how many are in none."""
+    names = labels.column_names
+    both = pa.concat_tables(
+        pa.table({name: plain(table[name]).cast(pa.string()) for name in names})
+        for table in (classes, labels)
+    )
+    ids, count = classes_of(*encode_columns(both, names))
+    mine, theirs = np.split(ids, [len(classes)])
+    held = np.bincount(theirs, records, minlength=count).astype(np.int64)
+    return held[mine], int(records.sum() - held[np.unique(mine)].sum())

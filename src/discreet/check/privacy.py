@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from discreet.check.evidence import StepPlan
 from discreet.check.findings import NEEDS_INTERNAL, NEEDS_ORIGINAL, Finding, counted, finding
+from discreet.check.population import class_size, in_population, sampled
 from discreet.check.shown import GROUP, UNIT, Counted, Shown
 from discreet.check.whole import OF_TABLE, whole_table
 from discreet.recipe.recipe import Step
@@ -21,6 +22,8 @@ from discreet.table.summary import Tuples, tuple_counts
 
 # A figure that misses its bound by no more is taken to meet it.
 ROUNDING = 1e-9
+# Models that compare a class with all records.
+_COMPARED = ("t-closeness", "beta-likeness", "delta-disclosure")
 _CELLS_AT_ONCE = 4_000_000
 
 
@@ -102,15 +105,21 @@ def models(
         if model.model in OF_TABLE:
             findings.append(whole_table(said, model, *over(columns), columns, plan))
             continue
+        if not isinstance(getattr(model, "population", 0), int):
+            findings.append(in_population(said, model, step, plan, over(columns)))
+            continue
         if not hasattr(model, "column"):
             if company is None:
-                findings.append(_sizes(said, model.k, sizes, shown.noun))
+                wrong = None
+                if model.model == "k-map":
+                    wrong = sampled(said, model, sizes, plan, shown.tells_units)
+                findings.append(wrong or _sizes(said, class_size(model, plan), sizes, shown.noun))
             continue
         if model.column not in shown.column_names:
             findings.append(Finding(said, "broken", f"column '{model.column}' is missing"))
             continue
         spread = known.get(model.column)
-        if spread is None and model.model in ("t-closeness", "beta-likeness"):
+        if spread is None and model.model in _COMPARED:
             findings.append(Finding(said, "not verifiable", NEEDS_INTERNAL))
             continue
         if not shown.exact and getattr(model, "kind", None) != "distinct":
@@ -148,7 +157,7 @@ def _added(table: pa.Table, counts: np.ndarray, columns: Sequence[str]) -> Count
 def _say(model: Any, of_what: str) -> str:
     hidden = ("model", "hierarchy", "order")
     given = {key: value for key, value in vars(model).items() if key not in hidden}
-    given = {key: value for key, value in given.items() if value is not None}
+    given = {key: value for key, value in given.items() if value is not None and value is not False}
     if of_what and "k" in given:
         given["k"] = f"{given['k']}{of_what}"
     elif of_what:
@@ -235,7 +244,7 @@ def _judge(said: str, model: Any, counts: Counts, noun: str) -> Finding:
     if counts.foreign is not None:
         return Finding(said, "broken", f"'{counts.foreign}' is no value of the input")
     if model.model == "l-diversity":
-        reached = _DIVERSITY[model.kind](model, counts)
+        reached = _DIVERSITY[model.estimator or model.kind](model, counts)
         worst = f"the poorest class reaches {reached.min(initial=np.inf):.4g}"
         bad = reached < model.l * (1 - ROUNDING)
     elif model.model == "t-closeness":
@@ -246,6 +255,10 @@ def _judge(said: str, model: Any, counts: Counts, noun: str) -> Finding:
         gain, most = _gains(counts, model)
         worst = f"the largest gain is {gain.max(initial=0.0):.4g}"
         bad = gain > most + ROUNDING
+    elif model.model == "delta-disclosure":
+        bits = np.abs(np.log2(counts.p / counts.q[counts.value]))
+        worst = f"the largest change of a value is {bits.max(initial=0.0):.4g} bits"
+        bad = bits >= model.delta - ROUNDING * 1e-3
     else:
         worst = f"the largest share of a value is {counts.p.max(initial=0.0):.4g}"
         sizes = _sizes(said, model.k, counts.sizes, noun)
@@ -266,6 +279,22 @@ def _entropy(model: Any, counts: Counts) -> np.ndarray:
     terms = -counts.p * np.log(counts.p)
     entropy = np.bincount(counts.group, terms, minlength=len(counts.sizes))
     return np.where(counts.valued > 0, np.exp(entropy), 0.0)
+
+
+def _grassberger(model: Any, counts: Counts) -> np.ndarray:
+    """Return exp of the estimate, or the number of distinct values where that is below l."""
+    entries = np.bincount(counts.group, counts.count * _g(counts.count), len(counts.sizes))
+    estimate = _g(counts.valued) - entries / np.maximum(counts.valued, 1)
+    distinct = _distinct(model, counts)
+    return np.where(distinct < model.l, distinct, np.exp(estimate))
+
+
+def _g(n: np.ndarray) -> np.ndarray:
+    """Return G(2m) = 2 H(2m) - H(m) - Euler - ln 2, m = n // 2; psi(m + 1) is H(m) - Euler."""
+    from scipy.special import digamma
+
+    m = n // 2
+    return 2 * digamma(2 * m + 1) - digamma(m + 1) - np.log(2)
 
 
 def _recursive(model: Any, counts: Counts) -> np.ndarray:
@@ -331,5 +360,11 @@ def _gains(counts: Counts, model: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.maximum((counts.p - q) / q, 0.0), most
 
 
-_DIVERSITY = {"distinct": _distinct, "entropy": _entropy, "recursive": _recursive}
+_DIVERSITY = {
+    "distinct": _distinct,
+    "entropy": _entropy,
+    "shannon": _entropy,
+    "grassberger": _grassberger,
+    "recursive": _recursive,
+}
 _DISTANCE = {"equal": _equal, "ordered": _ordered, "hierarchical": _hierarchical}

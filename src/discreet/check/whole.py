@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from discreet.check.evidence import StepPlan
 from discreet.check.findings import NEEDS_INTERNAL, Finding, counted, finding
-from discreet.check.population import unique_share
 from discreet.check.shown import GROUP
+from discreet.check.uniques import unique_share
 from discreet.table.classes import encode
 
 # What is said of the risk that is left, by model.

@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.check.evidence import StepPlan
 from discreet.check.findings import Finding, finding
+from discreet.check.population import class_size
 from discreet.check.privacy import Counts, models
 from discreet.check.shown import UNIT, Shown
 from discreet.recipe.recipe import Step
@@ -18,7 +19,7 @@ from discreet.table.classes import classes_of, encode, encode_columns, in_order
 def wildcard_k(shown: Shown, step: Step, plan: StepPlan | None) -> list[Finding]:
     """Verify the models where a null equals anything, and count whom this leaves exposed."""
     columns = [name for name in step.columns if name in shown.column_names]
-    k = max(getattr(model, "k", 1) for model in step.parameters()["privacy"])
+    k = max(class_size(model, plan) for model in step.parameters()["privacy"])
     if shown.tells_units:
         least, exposed = _in_units(shown, columns, k)
     else:

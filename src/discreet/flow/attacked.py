@@ -166,6 +166,8 @@ class _Minimal:
             )
         elif joint["null_policy"] == "match":
             why = "with null_policy = 'match' a record with nulls is in several classes"
+        elif "population" in joint:
+            why = "classes are judged by a population, whose records an intruder may not know"
         elif self.original.num_rows > _MOST_RECORDS:
             why = f"the table has more than {_MOST_RECORDS:,} records, which takes too long"
         if why is not None:

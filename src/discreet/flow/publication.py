@@ -134,8 +134,19 @@ def _step(step: Step, publish_noise: bool) -> dict[str, Any]:
         "effect": method.effect,
         "strength": method.strength,
         "suppresses": method.suppresses,
-        "parameters": {name: value for name, value in given.items() if name in told},
+        "parameters": {name: _bare(value) for name, value in given.items() if name in told},
     }
+
+
+def _bare(value: Any) -> Any:
+    """Leave out of models the table of a population: where it lies is nobody's business."""
+    if isinstance(value, list):
+        return [_bare(one) for one in value]
+    if isinstance(value, Mapping) and "model" in value:
+        hidden = {"population"} if isinstance(value.get("population"), str) else set()
+        hidden |= {name for name, one in value.items() if one is False and name == "arx"}
+        return {name: one for name, one in value.items() if name not in hidden}
+    return value
 
 
 def _changed(cells: int, rows: int, hidden: bool) -> float | str:

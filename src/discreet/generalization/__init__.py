@@ -6,10 +6,13 @@ from discreet.generalization.hierarchy import Hierarchy as Hierarchy
 from discreet.generalization.items import GeneralizeItems as GeneralizeItems
 from discreet.generalization.models import AlphaKAnonymity as AlphaKAnonymity
 from discreet.generalization.models import BetaLikeness as BetaLikeness
+from discreet.generalization.models import DeltaDisclosure as DeltaDisclosure
 from discreet.generalization.models import KAnonymity as KAnonymity
 from discreet.generalization.models import LDiversity as LDiversity
 from discreet.generalization.models import TCloseness as TCloseness
 from discreet.generalization.mondrian import Mondrian as Mondrian
+from discreet.generalization.population import DeltaPresence as DeltaPresence
+from discreet.generalization.population import KMap as KMap
 from discreet.generalization.safepub import SafePub as SafePub
 from discreet.generalization.targets import AverageRisk as AverageRisk
 from discreet.generalization.targets import LargestRisk as LargestRisk

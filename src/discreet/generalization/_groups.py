@@ -47,6 +47,18 @@ class Group:
         """Take the group's rows."""
         return column if self.rows is None else column[..., self.rows]
 
+    def takes(self, nulls: np.ndarray) -> np.ndarray:
+        """Tell which of other rows belong to the group, by column and row where there are nulls."""
+        if self.name == ALL:
+            return np.full(nulls.shape[1], True)
+        if self.patterns is None:
+            return np.asarray(nulls.any(axis=0) != (self.name == WITHOUT))
+        inside = np.zeros(nulls.shape[1], bool)
+        for pattern in self.patterns:
+            wanted = np.isin(np.arange(len(nulls)), pattern)
+            inside |= (nulls == wanted[:, None]).all(axis=0)
+        return inside
+
 
 ALL, WITHOUT, WITH = "all", "without nulls", "with nulls"
 

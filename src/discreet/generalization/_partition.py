@@ -85,7 +85,7 @@ class Partition:
         weights: np.ndarray | None = None,
     ) -> None:
         self._ids: np.ndarray | None = None
-        self._of_rows = bound
+        self._of_rows, self._weights_of_rows = bound, weights
         if strict:
             axes, bound, weights, self._ids = _unite(axes, bound, weights)
         self._held = _held(self._of_rows, self._ids, bound.codes.shape[1])
@@ -191,7 +191,7 @@ class Partition:
             return 0
         new = self.released(self.labels())
         labels = {name: (self.by_row(places), texts) for name, (places, texts) in new.items()}
-        alike = Alike.by_labels(self._of_rows, labels)
+        alike = Alike.by_labels(self._of_rows, labels, self._weights_of_rows)
         apart = self.by_row(np.where(self.disclosed, -1, self.classes))
         rows = alike.broken(apart)
         gone = np.isin(self.classes, np.unique(apart[rows]))

@@ -198,7 +198,8 @@ class _Recoding:
         out, _ = judge(lattice, self.rules, table, node, self.settings.matching)
         if self.settings.targets is not None:
             out = self.settings.targets.judge(lattice, table, node, out, left.n)
-        held = out == 0
+        # A class that only the population has is none of the release.
+        held = (out == 0) & (table.counts > 0)
         classes = Tuples(lattice, table).part(held).table
         class_of = np.where(held, np.cumsum(held) - 1, -1)[ids]
         kept = class_of >= 0
@@ -224,7 +225,13 @@ def _infeasible(tuples: Tuples, rules: Rules, settings: Settings, who: str) -> I
     n = tuples.n
     quality = Quality("suppressed", tuples)
     found = settings.search(tuples, rules, quality, n).run()
-    assert isinstance(found, Found)
+    if found is None:
+        raise Infeasible(
+            "at these levels some class of the population has no record in the table"
+            f"{who}, whatever is suppressed, and delta-presence with a minimum above 0 forbids "
+            "that; allow higher levels, or set minimum = 0",
+            1.0,
+        )
     works = math.ceil(found.suppressed / n * 10_000 - 1e-6) / 10_000
     advice = f"set suppression_limit = {works:g} or more, or weaken the models"
     everything = np.full(len(tuples.table.counts), True)

@@ -64,6 +64,9 @@ class Judge:
         A value that the models do not know breaks them. `units` are the unit of each row, where
         the models count these.
         """
+        if self.rules.population >= 0:
+            # What the population has like them is not known of new rows.
+            return suppressed
         places = [self._places(columns[name], name, *axis) for name, *axis in self.axes]
         unsafe = np.zeros(len(suppressed), bool)
         for group in np.unique(groups[suppressed]):

@@ -228,7 +228,7 @@ class RoundSearch(Search):
             suppressed = int(out.sum())
             sums = kernels.prices(lattice, table, target, out, price.price, price.products)
         kept = tuples.n - suppressed
-        if not len(self.rules.kinds):
+        if self.rules.monotone:
             # Other models may hold again when records are gone.
             self.most[levels] = kept
         return Node(suppressed, barred, price.of(sums.tolist(), kept), [0.0] * tuples.d, 0.0)

@@ -28,11 +28,12 @@ from discreet.generalization._match import Matching, check_units
 from discreet.generalization._plan import describe_column, describe_group
 from discreet.generalization._recode import Budget, Infeasible, Round, Settings, recode
 from discreet.generalization._targets import bind_targets
-from discreet.generalization._tuples import Tuples, collapse, lay_out
+from discreet.generalization._tuples import Tuples, collapse, lay_out, with_population
 from discreet.generalization._united import Piece, united_quality
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.ladder import TOP, Ladder
-from discreet.generalization.models import confidential_columns, smallest_class
+from discreet.generalization.models import confidential_columns
+from discreet.generalization.population import Counted, table_of
 from discreet.generalization.privacy import bind, distribution, trees
 from discreet.generalization.search import Certificate
 from discreet.kernels.lattice import together
@@ -72,7 +73,14 @@ class Treatment:
         self.models = method.models
         # Where columns are only recoded, nulls are values like any other.
         self.null_policy = method.null_policy if self.models else "value"
-        self.bound = bind(self.models, others, self.rows, weights, self.units)
+        self.bound = bind(self.models, others, self.rows, weights, self.units, self._refused())
+        population = table_of(self.models)
+        self.population = None if population is None else Counted.beside(population, columns)
+        if self.population is not None:
+            # Hierarchies must have a place for what the population holds, too.
+            columns = self.population.columns
+            mine = np.ones(self.rows, np.int64) if weights is None else weights
+            weights = np.append(mine, np.zeros(len(self.population.counts), np.int64))
         given = {name: Hierarchy.from_spec(method.hierarchies[name]) for name in self.names}
         self.hierarchies = {
             name: h.settle(columns[name], name, weights) for name, h in given.items()
@@ -93,21 +101,26 @@ class Treatment:
             for name, ladder in zip(self.names, bare, strict=True)
         }
         # The code after the last leaf is the null's.
-        self.codes = [
+        codes = [
             np.where(null, len(ladder.leaves), c).astype(np.int32) if null.any() else c
             for c, ladder, null in zip(codes, bare, nulls, strict=True)
         ]
+        self.codes = [of_row[: self.rows] for of_row in codes]
+        self.codes_beyond = [of_row[self.rows :] for of_row in codes]
+        self.nulls_beyond = nulls[:, self.rows :]
         self.suppressed, self.unsafe = np.zeros(self.rows, bool), np.zeros(self.rows, bool)
         self.certificates: list[Certificate] = []
-        self._decide(nulls)
+        self._decide(nulls[:, : self.rows])
 
     def _decide(self, nulls: np.ndarray) -> None:
-        method, k = self.method, smallest_class(self.models)
+        method, k = self.method, self.bound.rules.k
         self.lattice = lay_out(self.ladders)
         units_of = None if (units := self.units) is None else lambda rows: how_many(units[rows])
         self.groups = make_groups(
             nulls, self.null_policy, method.segregate, k, self.weights, units_of
         )
+        if self.bound.rules.lowest > 0:
+            self._refuse_uncovered()
         searched = [g for g in self.groups if g.treatment == "search" and g.size >= k]
         if not searched:
             many = f"k = {k}" if units is None else f"of k = {k} units"
@@ -192,6 +205,8 @@ class Treatment:
         bound = self.bound.part(group.rows)
         weights = None if self.weights is None else group.of(self.weights)
         tuples, ids = collapse(self.lattice, [group.of(c) for c in self.codes], bound, weights)
+        if self.population is not None:
+            tuples = self._beside(tuples, group)
         treatment = group.treatment
         if treatment == "search" and group.name != ALL and group.size < k:
             treatment = self.method.small_group
@@ -213,11 +228,58 @@ class Treatment:
     def _settle(self, done: _Done, unsafe: bool = False) -> None:
         """Mark the suppressed rows of a group, and whether they are no class of their own."""
         left = done.left
-        alone = bool(left.any()) and not together(self.bound.rules, done.tuples.table, left)
-        done.unsafe = alone or (unsafe and bool(left.any()))
+        some = bool(left[done.tuples.table.counts > 0].any())
+        alone = some and not together(self.bound.rules, done.tuples.table, left)
+        done.unsafe = alone or (unsafe and some)
         rows = slice(None) if done.group.rows is None else done.group.rows
         self.suppressed[rows] = left[done.ids]
         self.unsafe[rows] = left[done.ids] & done.unsafe
+
+    def _refused(self) -> str:
+        """Say why models that count in a population are refused, if they are."""
+        if self.units is not None:
+            return "here units have several records, which it does not tell; use k-anonymity"
+        if self.method.null_policy == "match":
+            return "null_policy = 'match' counts what a record matches; use 'value' or 'segregate'"
+        if self.method.local and any(getattr(m, "minimum", 0) > 0 for m in self.models):
+            return (
+                "with a minimum above 0 every class of it must have records at one node for all, "
+                "which local recoding does not take; use local = false, or minimum = 0"
+            )
+        return ""
+
+    def _refuse_uncovered(self) -> None:
+        """Refuse records of the population that are in no group: none of the table is like them."""
+        inside = np.any([group.takes(self.nulls_beyond) for group in self.groups], axis=0)
+        if not inside.all():
+            assert self.population is not None
+            raise BadInput(
+                f"{int(self.population.counts[~inside].sum()):,} records of the population have "
+                "nulls where no record of the table has them, and delta-presence with a minimum "
+                "above 0 forbids that; use segregate = 'any' or null_policy = 'value'"
+            )
+
+    def _beside(self, tuples: Tuples, group: Group) -> Tuples:
+        """Count the population's records of a group in its tuples, and add those without records.
+
+        The sample is part of the population.
+        """
+        assert self.population is not None
+        rows = group.takes(self.nulls_beyond)
+        codes, counts = [c[rows] for c in self.codes_beyond], self.population.counts[rows]
+        rules = self.bound.rules
+        made = with_population(tuples, codes, counts, rules.population)
+        held = made.own(rules.population)
+        lacking = int(np.maximum(made.table.counts - held, 0).sum())
+        if lacking:
+            said = (
+                f"{lacking:,} of {tuples.n:,} records are not in the population: it has fewer with "
+                "the same values than the table, though the table is a sample of it"
+            )
+            if rules.lowest > 0 or rules.highest < 1:
+                raise BadInput(f"{said}, so that shares of it mean nothing; give it all of them")
+            warnings.warn(f"{said}; classes are counted as if they were smaller", stacklevel=2)
+        return made
 
     def _suppress_alike(self) -> None:
         """Suppress classes of several groups or rounds whose labels are the same, if they must go.
@@ -228,7 +290,7 @@ class Treatment:
         if len(self.certificates) == 1 and len(self.done) == 1:
             return
         labels = {name: self._labels(a) for a, name in enumerate(self.names)}
-        alike = Alike.by_labels(self.bound, labels)
+        alike = Alike.by_labels(self.bound, labels, self.weights)
         apart, used = np.full(self.rows, -1), 0
         for done in self.done:
             apart[slice(None) if done.group.rows is None else done.group.rows] = done.classes(used)
@@ -298,6 +360,8 @@ class Treatment:
             "confidential": confidential,
             "trees": trees(self.models, self.others),
         }
+        if any(hasattr(model, "population") for model in self.models):
+            joint["population"] = self._of_population()
         searches = [one["levels"] for group in groups for one in group["rounds"]]
         plans: dict[str, ColumnPlan] = {
             name: {"kind": "generalize", "levels": [levels[name] for levels in searches]}
@@ -317,6 +381,8 @@ class Treatment:
         if not self.models:
             # Nothing was searched for.
             figures |= {"searches": [], "recoded": searches[0] if searches else {}}
+        if "population" in joint:
+            figures["population"] = joint["population"]
         if confidential:
             figures["classes_without_values"] = self._empty_classes()
         fixed = {}
@@ -325,6 +391,14 @@ class Treatment:
         if self.null_policy == "match":
             figures["exposed"] = self._exposed()
         return plans, joint, figures, fixed
+
+    def _of_population(self) -> dict[str, int]:
+        """Tell what a class needs in a sample of so many, and how many the population has."""
+        n = self.n if self.units is None else how_many(self.units)
+        told = {"records": n, "least": self.bound.rules.k}
+        if self.population is not None:
+            told["population"] = int(self.population.counts.sum())
+        return told
 
     def _empty_classes(self) -> dict[str, int]:
         """Count the kept classes in which a confidential column has nulls alone."""
@@ -437,9 +511,10 @@ class _Done:
             chosen[one.kept] = True
             if chosen.any():
                 pieces.append(Piece(self.tuples.part(chosen), one.levels, True, one.classes.counts))
-        if self.left.any():
+        if self.left[self.tuples.table.counts > 0].any():
             levels = self.rounds[-1].levels if self.rounds else bottom
             pieces.append(Piece(self.tuples.part(self.left), levels, False, np.empty(0, np.int64)))
         if self.group.treatment == "append":
-            pieces.append(Piece(self.tuples, bottom, True, self.tuples.table.counts))
+            counts = self.tuples.table.counts
+            pieces.append(Piece(self.tuples, bottom, True, counts[counts > 0]))
         return pieces

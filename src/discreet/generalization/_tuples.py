@@ -175,8 +175,35 @@ def collapse(
     elif len(bound.codes):
         kept = kernels.tally(ids, len(first), bound.codes, len(bound.rules.q), weights)
     else:
-        kept = np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64)
+        # The population may be counted there.
+        starts = np.zeros(len(first) + 1 if bound.rules.population >= 0 else 1, np.int64)
+        kept = starts, np.empty(0, np.int32), np.empty(0, np.int64)
     return Tuples(lattice, Table(kernels.take(keys, first), counts, *kept)), ids
+
+
+def with_population(
+    tuples: Tuples, codes: Sequence[np.ndarray], counts: np.ndarray, place: int
+) -> Tuples:
+    """Count a population's tuples at a place; those that it alone has follow, with no record.
+
+    `codes` are by column the leaf of each of its tuples, and `counts` the records of these.
+    """
+    lattice, table = tuples.lattice, tuples.table
+    there = len(table.counts)
+    together = [np.append(tuples.codes(a), more) for a, more in enumerate(codes)]
+    keys, ids, first = number_tuples(together, lattice.word, lattice.shift)
+    # The tuples of the sample come first, so that each keeps its number.
+    numbers = counted(ids[there:], len(first), counts)
+    own = np.zeros(len(first), np.int64)
+    if len(table.starts) > 1:
+        own[:there] = np.diff(table.starts)
+    starts = np.append(0, np.cumsum(own + (numbers > 0)))
+    last = np.zeros(starts[-1], bool)
+    last[starts[1:][numbers > 0] - 1] = True
+    values, many = np.full(starts[-1], place, np.int32), np.empty(starts[-1], np.int64)
+    values[~last], many[~last], many[last] = table.values, table.numbers, numbers[numbers > 0]
+    records = np.append(table.counts, np.zeros(len(first) - there, np.int64))
+    return Tuples(lattice, Table(kernels.take(keys, first), records, starts, values, many))
 
 
 def _held(ids: np.ndarray, classes: int, bound: Bound) -> tuple[Any, ...]:

@@ -137,6 +137,12 @@ class LinkedTreatment(Treatment):
         refuse_whole(
             method.models, "rows of a unit can be seen to belong together here; use k-anonymity"
         )
+        for model in method.models:
+            if hasattr(model, "population"):
+                raise BadInput(
+                    f"{model.model} counts records of a population, and here rows of a unit can "
+                    "be seen to belong together; use k-anonymity"
+                )
         nulls = any(column.null_count for column in given.columns.values())
         if nulls and method.null_policy != "value":
             raise BadInput(

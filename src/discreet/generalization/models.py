@@ -14,10 +14,12 @@ from pydantic import BeforeValidator
 
 from discreet.errors import BadInput, nearest
 from discreet.generalization.hierarchy import Hierarchy
+from discreet.generalization.population import DeltaPresence, KMap
 from discreet.generalization.targets import LargestRisk, Whole
 from discreet.parameters import Constraints, Rule, check_declared, number, whole
 
 Diversity = Literal["distinct", "entropy", "recursive"]
+Estimator = Literal["shannon", "grassberger"]
 Distance = Literal["equal", "ordered", "hierarchical"]
 
 
@@ -32,6 +34,7 @@ class _Declared:
         ),
         "c": number(above=0, optional=True),
         "t": number(least=0, most=1),
+        "delta": number(above=0),
         "beta": number(above=0),
         "alpha": number(above=0, most=1),
         "order": Rule(
@@ -82,17 +85,22 @@ class LDiversity(_Declared):
         r_1 < c (r_l + ... + r_m), the counts r in falling order.
     c : float
         Of the recursive kind, and needed there.
+    estimator : {"shannon", "grassberger"}
+        Of the entropy kind: the entropy of the class as it is, the default; or an estimate of that
+        of what it is a sample of, G(n) - sum c G(c) / n with the counts c (Grassberger 2003). The
+        estimate is larger, so that more classes keep it; they have l distinct values besides.
 
     Examples
     --------
     >>> LDiversity(3, column="diagnosis")
-    LDiversity(l=3, column='diagnosis', kind='distinct', c=None)
+    LDiversity(l=3, column='diagnosis', kind='distinct', c=None, estimator=None)
     """
 
     l: float  # noqa: E741
     column: str = field(kw_only=True)
     kind: Diversity = field(default="distinct", kw_only=True)
     c: float | None = field(default=None, kw_only=True)
+    estimator: Estimator | None = field(default=None, kw_only=True)
     model: Literal["l-diversity"] = field(default="l-diversity", init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -100,6 +108,11 @@ class LDiversity(_Declared):
         (number(least=1) if self.kind == "entropy" else whole(1)).check("l", self.l)
         if (self.kind == "recursive") != (self.c is not None):
             raise BadInput("c belongs to recursive l-diversity, and is needed there, such as c = 2")
+        if self.estimator is not None and self.kind != "entropy":
+            raise BadInput(
+                f"estimator = '{self.estimator}' belongs to entropy l-diversity, and the kind is "
+                f"'{self.kind}'"
+            )
 
 
 @dataclass(frozen=True)
@@ -181,6 +194,30 @@ class BetaLikeness(_Declared):
 
 
 @dataclass(frozen=True)
+class DeltaDisclosure(_Declared):
+    """In every class, each value that it has is about as common as over all: |log2(p / q)| < delta.
+
+    Nothing is asked of values that the class does not have.
+
+    Parameters
+    ----------
+    delta : float
+        Above 0.
+    column : str
+        The confidential column.
+
+    Examples
+    --------
+    >>> DeltaDisclosure(1.5, column="diagnosis")
+    DeltaDisclosure(delta=1.5, column='diagnosis')
+    """
+
+    delta: float
+    column: str = field(kw_only=True)
+    model: Literal["delta-disclosure"] = field(default="delta-disclosure", init=False, repr=False)
+
+
+@dataclass(frozen=True)
 class AlphaKAnonymity(_Declared):
     """Every class has at least k records, and no value has a share above alpha in it.
 
@@ -204,7 +241,18 @@ class AlphaKAnonymity(_Declared):
     model: Literal["alpha-k-anonymity"] = field(default="alpha-k-anonymity", init=False, repr=False)
 
 
-_Model = KAnonymity | LDiversity | TCloseness | BetaLikeness | AlphaKAnonymity | LargestRisk | Whole
+_Model = (
+    KAnonymity
+    | LDiversity
+    | TCloseness
+    | BetaLikeness
+    | DeltaDisclosure
+    | AlphaKAnonymity
+    | KMap
+    | DeltaPresence
+    | LargestRisk
+    | Whole
+)
 MODELS: dict[str, Any] = {kind.model: kind for kind in get_args(_Model)}
 
 
@@ -256,6 +304,19 @@ def confidential_columns(models: Sequence[Any]) -> list[str]:
     return list(dict.fromkeys(m.column for m in models if hasattr(m, "column")))
 
 
-def smallest_class(models: Sequence[Any]) -> int:
-    """Return K: the largest k of the models, 1 where none has one."""
-    return max([m.k for m in models if hasattr(m, "k")], default=1)
+def smallest_class(models: Sequence[Any], n: int | None = None) -> int:
+    """Return K: the largest k of the models, 1 where none has one.
+
+    The k of a k-map is of the population. Where that is estimated, n records, or units, of the
+    sample tell what a class needs; without, it is no more than k.
+
+    Examples
+    --------
+    >>> smallest_class([KAnonymity(5), KMap(100, population=60_000)], 600)
+    5
+    """
+    sizes = [m.k for m in models if hasattr(m, "k") and not isinstance(m, KMap)]
+    for model in models:
+        if isinstance(model, KMap) and isinstance(model.population, int):
+            sizes.append(model.k if n is None else model.least(n))
+    return max(sizes, default=1)

@@ -24,7 +24,7 @@ from discreet.generalization._groups import (
     too_few,
     warn_suppressed,
 )
-from discreet.generalization._holdings import with_several
+from discreet.generalization._holdings import how_many, with_several
 from discreet.generalization._match import check_units
 from discreet.generalization._partition import Partition, keeps
 from discreet.generalization._released import released
@@ -34,8 +34,8 @@ from discreet.generalization.models import (
     LDiversity,
     PrivacyModel,
     read_models,
-    smallest_class,
 )
+from discreet.generalization.population import KMap
 from discreet.generalization.privacy import bind, distribution, trees
 from discreet.generalization.targets import LargestRisk, refuse_whole
 from discreet.kernels.mondrian import APART, FORBIDS, MADE_UP, MATCHES, VALUE
@@ -44,6 +44,7 @@ from discreet.plan import JointPlan
 from discreet.table.classes import check_columns, classes_of, encode_columns
 
 NullPolicy = Literal["segregate", "value", "suppress", "match", "contaminate", "semi-partition"]
+_NO_POPULATION = "mondrian makes ranges of the table's own records; use generalize"
 _NULLS = {"contaminate": FORBIDS, "match": MATCHES, "semi-partition": MADE_UP}
 
 
@@ -159,7 +160,7 @@ class Mondrian(Recoding):
             self.models, "mondrian cuts class by class; use generalize, or largest-risk here"
         )
         for model in self.models:
-            counts = isinstance(model, KAnonymity | LargestRisk)
+            counts = isinstance(model, KAnonymity | KMap | LargestRisk)
             if self.null_policy == "semi-partition" and not counts:
                 raise BadInput(
                     "null_policy = 'semi-partition' is for k-anonymity alone, not for "
@@ -264,7 +265,7 @@ class Mondrian(Recoding):
                 "null_policy = 'semi-partition' counts records, and here units have several; use "
                 "'segregate'"
             )
-        bound = bind(read_models(self.privacy), others, n, weights, units)
+        bound = bind(read_models(self.privacy), others, n, weights, units, _NO_POPULATION)
         if self.null_policy == "match":
             check_units(bound)
         axes = {name: self._axis(name, column, weights) for name, column in columns.items()}
@@ -300,6 +301,9 @@ class Mondrian(Recoding):
             "confidential": {c: distribution(others[c], c, weights, units) for c in self.reads},
             "trees": trees(models, others),
         }
+        if any(isinstance(model, KMap) for model in models):
+            n = records(parts.weights, len(parts.classes)) if units is None else how_many(units)
+            joint["population"] = {"records": n, "least": parts.bound.rules.k}
         if self.strict:
             joint["tuples"] = parts.tuples()
         else:  # Equal records are told apart: a class is of a row.
@@ -310,8 +314,10 @@ class Mondrian(Recoding):
             "suppressed": records(parts.weights, parts.suppressed),
             "groups": parts.groups,
         }
+        if "population" in joint:
+            figures["population"] = joint["population"]
         if self.null_policy == "match":
-            figures["exposed"] = _exposed(new, smallest_class(models), parts)
+            figures["exposed"] = _exposed(new, parts.bound.rules.k, parts)
         return Recoded(
             {name: (parts.by_row(places), texts) for name, (places, texts) in new.items()},
             parts.by_row(parts.suppressed),
@@ -330,7 +336,7 @@ class Mondrian(Recoding):
         units: np.ndarray | None,
     ) -> None:
         """Cut each group into classes, or do what is to be done where it cannot be one itself."""
-        k = smallest_class(read_models(self.privacy))
+        k = parts.bound.rules.k
         together = self.null_policy in ("contaminate", "semi-partition")
         policy = "value" if together else self.null_policy
         groups = make_groups(

@@ -25,10 +25,12 @@ from discreet.generalization._holdings import Holdings, find_holdings, how_many,
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.models import (
     BetaLikeness,
+    DeltaDisclosure,
     LDiversity,
     TCloseness,
     smallest_class,
 )
+from discreet.generalization.population import DeltaPresence, KMap, refuse_table, table_of
 from discreet.kernels import privacy as kernels
 from discreet.kernels.privacy import Rules
 from discreet.table.classes import encode
@@ -71,6 +73,7 @@ def bind(
     n: int,
     weights: np.ndarray | None = None,
     units: np.ndarray | None = None,
+    no_population: str = "here only the records are looked at; use generalize",
 ) -> Bound:
     """Return confidential values numbers, and pack the models.
 
@@ -85,6 +88,8 @@ def bind(
         The records that each row stands for; one each where not given.
     units : ndarray of int64, optional
         The unit of each row as 0, 1, ..., where k counts units.
+    no_population : str
+        Why models that count in the table of a population are refused; empty where they are not.
 
     Raises
     ------
@@ -98,9 +103,11 @@ def bind(
     >>> bound.rules.k, bound.rules.least.tolist(), bound.codes.tolist()
     (2, [2], [[0, 1, -1, 0]])
     """
-    k = smallest_class(models)
+    if no_population:
+        refuse_table(models, no_population)
     there = n if weights is None else int(weights.sum())
     there = there if units is None else how_many(units)
+    k = smallest_class(models, there)
     if k > there:
         counted_as = "records" if units is None else "units"
         raise BadInput(f"k = {k} is above the number of {counted_as}, {there}; use a smaller k")
@@ -117,6 +124,8 @@ def bind(
             )
         j = axis.place(model, columns[model.column])
         kind, least, bounds = _as_numbers(model)
+        if isinstance(model, DeltaDisclosure):
+            least = axis.fewest(j, float(model.delta))
         axis.need(j, least, model)
         if kind != kernels.DISTINCT:
             start, levels = axis.trees.get(j, (0, 0))
@@ -131,6 +140,7 @@ def bind(
         np.concatenate([np.empty(0), *axis.q]),
         np.concatenate([np.empty(0, np.int32), *axis.tree]).astype(np.int32),
         -1 if units is None else sum(axis.sizes),
+        *_in_population(models, sum(axis.sizes)),
     )
     places = [
         np.where(c >= 0, c + first, -1)
@@ -139,6 +149,19 @@ def bind(
     codes = np.array(places, np.int32).reshape(len(places), n)
     holdings = None if units is None else find_holdings(units, codes, len(rules.q))
     return Bound(rules, codes, axis.names, holdings)
+
+
+def _in_population(models: Sequence[Any], place: int) -> tuple[int, int, float, float]:
+    """Return where the population is counted, if it is, and what it and a class's share must be."""
+    if table_of(models) is None:
+        return -1, 0, 0.0, 1.0
+    shares = [m for m in models if isinstance(m, DeltaPresence)]
+    return (
+        place,
+        max([m.k for m in models if isinstance(m, KMap) and table_of([m])], default=0),
+        max([float(m.minimum) for m in shares], default=0.0),
+        min([float(m.maximum) for m in shares], default=1.0),
+    )
 
 
 class _Axis:
@@ -186,6 +209,16 @@ class _Axis:
         self.tree.append(np.asarray(ladder.maps[: ladder.height], np.int32).ravel())
         return codes.astype(np.int64), len(ladder.leaves)
 
+    def fewest(self, j: int, delta: float) -> int:
+        """Return how many distinct values delta-disclosure implies; 0 where a class may have none.
+
+        The shares of a class's values add up to 1, and each is below 2^delta q.
+        """
+        if (self.codes[j] < 0).any():
+            return 0
+        most = np.cumsum(np.sort(self.q[j])[::-1]) * 2**delta
+        return int(np.argmax(most > 1 - 1e-9)) + 1
+
     def need(self, j: int, least: int, model: Any) -> None:
         """Note how many distinct values a class must have."""
         there = int((self.q[j] > 0).sum())
@@ -211,13 +244,16 @@ def _as_numbers(model: Any) -> tuple[int, int, tuple[float, float]]:
     """Return a model's kind, the distinct values that it implies, and its bounds."""
     if isinstance(model, LDiversity):
         kind = {"distinct": 0, "entropy": 1, "recursive": 2}[model.kind]
-        # Entropy is at most log(distinct values).
-        return kind, math.ceil(model.l * (1 - 1e-9)), (float(model.l), float(model.c or 0))
+        second = 1.0 if model.estimator == "grassberger" else float(model.c or 0)
+        # Entropy is at most log(distinct values); an estimate of it may be above.
+        return kind, math.ceil(model.l * (1 - 1e-9)), (float(model.l), second)
     if isinstance(model, TCloseness):
         kind = {"equal": 3, "ordered": 4, "hierarchical": 5}[model.distance]
         return kind, 0, (float(model.t), 0.0)
     if isinstance(model, BetaLikeness):
         return kernels.ENHANCED if model.enhanced else kernels.BETA, 0, (float(model.beta), 0.0)
+    if isinstance(model, DeltaDisclosure):
+        return kernels.DELTA, 0, (2.0 ** float(model.delta), 0.0)
     return kernels.ALPHA, 0, (float(model.alpha), 0.0)
 
 

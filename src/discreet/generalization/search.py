@@ -282,7 +282,7 @@ class Search:
             lattice, table, target, out, quality.kind, quality.n
         )
         barred, least = suppressed, penalty
-        if len(rules.kinds):
+        if not rules.monotone:
             # Of a class that breaks these models, parts may keep them.
             barred, least = kernels.penalties(lattice, table, target, sure, quality.kind, quality.n)
         total = 0.0
@@ -293,6 +293,9 @@ class Search:
             # A class may be smaller than k where it has others to match.
             finer, total = kernels.fitting(table, sure, 1 if self.matching else rules.k)
             least = np.array([finer])
+        if rules.lowest > 0 and not table.counts.all():
+            # A class of the population has no record, and neither has a part of it.
+            suppressed = barred = self.tuples.n + 1
         return Node(suppressed, barred, value, least.tolist(), total)
 
     def _whole(

@@ -9,6 +9,9 @@ pairs of a unit and a value (`discreet.generalization._holdings`). Those of one 
 when classes are merged. The others, `shared`, are listed one by one, so that the union of classes
 counts each once; of units no more than k are listed, since so many are enough. After the place of
 units there is one of each confidential column, which counts its pairs as often as tuples have them.
+
+Where there is a population, its records are counted at one more place. Tuples that it alone has are
+classes of no record: they are never released, and no quality counts them.
 """
 
 from typing import NamedTuple
@@ -367,12 +370,14 @@ def judge(rules, table):
     out, least = np.zeros(n, np.int64), np.zeros(n, np.int64)
     histogram = np.zeros(rules.q.size + rules.offsets.size, np.int64)
     shared = table.shared
+    # A class has no more distinct values than entries.
+    entries = rules.least.max() if rules.least.size and rules.units < 0 else 0
     for c in range(n):
         size = records = table.counts[c]
-        if size < rules.k:
+        if size < rules.k or (entries and table.starts[c + 1] - table.starts[c] < entries):
             out[c] = least[c] = records
             continue
-        if rules.q.size == 0 and rules.units < 0:
+        if rules.q.size == 0 and rules.units < 0 and rules.population < 0:
             continue
         for e in range(table.starts[c], table.starts[c + 1]):
             histogram[table.values[e]] = table.numbers[e]
@@ -387,9 +392,9 @@ def judge(rules, table):
         if not may_hold(rules, size, histogram):
             out[c] = least[c] = records
         else:
-            most = too_many(rules, histogram)
+            broken, most = too_many(rules, size, histogram)
             least[c] = most if alone else too_many_shared(rules, histogram)
-            out[c] = records if most else 0
+            out[c] = records if broken else 0
         for e in range(table.starts[c], table.starts[c + 1]):
             histogram[table.values[e]] = 0
         if shared.starts.size > 1:
@@ -412,7 +417,7 @@ def penalties(lattice, table, node, out, kind, n):
         penalty[0] = suppressed
     elif kind == CLASSES:
         for c in range(out.size):
-            penalty[0] += out[c] == table.counts[c]
+            penalty[0] += 0 < out[c] == table.counts[c]
     elif kind == SQUARES:
         for c in range(out.size):
             # As floats: the square of a large table's records is beyond 64 bits.
@@ -471,7 +476,7 @@ def _product(lattice, table, node, c):
 def spread(lattice, table, node, kind):
     """Sum over all classes what cannot be computed column by column."""
     if kind == CLASSES:
-        return float(table.counts.size)
+        return float(np.count_nonzero(table.counts))
     total = 0.0
     for c in range(table.counts.size):
         size = float(table.counts[c])

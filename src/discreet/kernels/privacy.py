@@ -3,7 +3,8 @@
 The confidential columns stand side by side on one axis of values: column j has the places
 `offsets[j]` to `offsets[j + 1] - 1`. `histogram` counts a class's records at each place, nulls left
 out; `q` is each column's distribution over all records. Where units are counted, both count the
-distinct units that hold a value, and one more place, the last, counts the units.
+distinct units that hold a value, and one more place, the last, counts the units. Where there is a
+population, that place counts instead its records that have the class's quasi-identifiers.
 """
 
 from typing import NamedTuple
@@ -11,9 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-DISTINCT, ENTROPY, RECURSIVE, EQUAL, ORDERED, HIERARCHICAL, BETA, ENHANCED, ALPHA = range(9)
+DISTINCT, ENTROPY, RECURSIVE, EQUAL, ORDERED, HIERARCHICAL, BETA, ENHANCED, ALPHA, DELTA = range(10)
 # A class passes where it misses a bound by no more than rounding.
 TOLERANCE = 1e-12
+# Grassberger's G(0), G(2), ... (2003): -Euler - ln 2 + 2 (1 + 1/3 + ... + 1/(2m - 1)).
+_G = np.cumsum(np.append(-np.euler_gamma - np.log(2), 2 / np.arange(1.0, 256, 2)))
 
 
 class Rules(NamedTuple):
@@ -27,7 +30,7 @@ class Rules(NamedTuple):
     # (models, 4): kind, column, and for hierarchical t-closeness where its levels start in `tree`
     # and their number. k-anonymity and distinct l-diversity are not listed: k and least say all.
     kinds: np.ndarray
-    # (models, 2): l and c, t, beta or alpha.
+    # (models, 2): l and c (of entropy: 1 for Grassberger's estimator), t, beta, alpha or 2^delta.
     numbers: np.ndarray
     offsets: np.ndarray
     q: np.ndarray
@@ -35,6 +38,23 @@ class Rules(NamedTuple):
     tree: np.ndarray
     # The place at which units are counted; -1 where k counts records.
     units: int = -1
+    # The place at which the population is counted; -1 where there is none. What a class must have
+    # there, and its share of that, at least and at most.
+    population: int = -1
+    mapped: int = 0
+    lowest: float = 0.0
+    highest: float = 1.0
+
+    @property
+    def monotone(self) -> bool:
+        """True where a class that keeps the models also does so with more records."""
+        return not (len(self.kinds) or self.lowest > 0 or self.highest < 1)
+
+    @property
+    def mergeable(self) -> bool:
+        """True where two classes of different records that keep the models do so as one."""
+        entropies = self.numbers[self.kinds[:, 0] == ENTROPY, 1]
+        return not (DELTA in self.kinds[:, 0] or entropies.any())
 
 
 @njit(cache=True, nogil=True)
@@ -43,7 +63,7 @@ def may_hold(rules, size, histogram):
 
     False stays false for every part of the class.
     """
-    if size < rules.k:
+    if size < rules.k or (rules.mapped and histogram[rules.population] < rules.mapped):
         return False
     for j in range(rules.least.size):
         if rules.least[j] > 0:
@@ -58,33 +78,120 @@ def may_hold(rules, size, histogram):
 @njit(cache=True, nogil=True)
 def holds(rules, size, histogram):
     """Tell whether a class of `size` records, or units, satisfies all models."""
-    return may_hold(rules, size, histogram) and too_many(rules, histogram) == 0
+    return may_hold(rules, size, histogram) and not too_many(rules, size, histogram)[0]
 
 
 @njit(cache=True, nogil=True)
-def too_many(rules, histogram):
-    """Return how many records must go, at least, before the rest can satisfy the models.
+def too_many(rules, size, histogram):
+    """Tell whether a class breaks a model, and how many records must go before its parts can hold.
 
     If a class satisfies a model that `may_hold` does not look at, its parts need not; but classes
     that satisfy it also do so when merged. So if a class breaks it, some part of it does too,
-    however it is divided, and enough records must go to bring the rest back to the bound.
+    however it is divided, and enough records must go to bring the rest back to the bound. Two
+    models are not like that, and tell of no record that must go: Grassberger's entropy, and
+    delta-disclosure of values that are too rare in the class.
     """
-    most = 0
+    broken, most = False, 0
+    if rules.population >= 0:
+        most = _beyond_presence(rules, size, histogram[rules.population])
+        broken = most > 0
     for i in range(rules.kinds.shape[0]):
-        most = max(most, _too_many(rules, i, histogram))
-    return most
+        bad, many = _too_many(rules, i, histogram)
+        broken |= bad
+        most = max(most, many)
+    return broken, most
+
+
+@njit(cache=True, nogil=True)
+def _beyond_presence(rules, size, population):
+    """Return how many of a class's records must go before its parts can keep their share.
+
+    The share of a class of m records in M of the population is the mean of its parts' shares. If x
+    records go, the parts that go have x of M at least, and m - x <= highest (M - x) for the rest.
+    Below `lowest` some part is below too, so that one must go; it may have any number of M.
+    """
+    if size < rules.lowest * population * (1 - TOLERANCE):
+        return 1
+    excess = size - rules.highest * population
+    if rules.highest == 1 or excess <= TOLERANCE * population:
+        return 0
+    return _share_of(1.0, excess / (1 - rules.highest))
 
 
 @njit(cache=True, nogil=True)
 def _too_many(rules, i, histogram):
+    """Tell the same of one model."""
     kind, j = rules.kinds[i, 0], rules.kinds[i, 1]
     first, last = rules.offsets[j], rules.offsets[j + 1]
     counts, q = histogram[first:last], rules.q[first:last]
-    bound = rules.numbers[i, 0]
     n = counts.sum()
     if n == 0:
         # No value tells nothing, but is no diversity either.
-        return 0 if kind > RECURSIVE else 1
+        return kind <= RECURSIVE, 1 if kind <= RECURSIVE else 0
+    if kind == ENTROPY and rules.numbers[i, 1]:
+        return _grassberger(counts, n) < n * np.log(rules.numbers[i, 0]) - TOLERANCE * n, 0
+    if kind == DELTA:
+        return _disclosing(counts, n, q, rules.numbers[i, 0])
+    many = _to_bring_back(rules, i, counts, n, q)
+    return many > 0, many
+
+
+@njit(cache=True, nogil=True)
+def _grassberger(counts, n):
+    """Return n G(n) - sum of c G(c), which estimates the entropy of n values, n times."""
+    entropy = n * _g(n)
+    for c in counts:
+        if c > 0:
+            entropy -= c * _g(c)
+    return entropy
+
+
+@njit(cache=True, nogil=True)
+def _g(n):
+    """Return G(n); that of an odd number is that of the one before."""
+    m = n // 2
+    if m < _G.size:
+        return _G[m]
+    # The sum's asymptotic series, exact to float64 from here on.
+    return np.log(2.0 * m) + 1 / (24.0 * m**2) - 7 / (960.0 * m**4)
+
+
+@njit(cache=True, nogil=True)
+def _disclosing(counts, n, q, factor):
+    """Tell whether a value is `factor` times as common as over all, or as rare, and who must go.
+
+    No value is in the kept parts of a class more often than factor q of their records. So of m that
+    are kept there are no more than the sum of min(count, factor q m). That is concave in m: what is
+    left where its tangent meets m is no less than the most that can be kept, and is taken for m
+    again, until it stays. The rare tell nothing, since parts without them may hold.
+    """
+    common, rare = False, False
+    for v in range(counts.size):
+        if counts[v] > 0:
+            expected = n * q[v]
+            common |= counts[v] >= expected * factor * (1 - TOLERANCE)
+            rare |= counts[v] * factor <= expected * (1 + TOLERANCE)
+    if not common:
+        return rare, 0
+    kept, before = float(n), np.inf
+    while 0 < kept < before:
+        before, whole, share = kept, 0.0, 0.0
+        for v in range(counts.size):
+            if counts[v] > 0:
+                most = factor * q[v]
+                if counts[v] > most * before:
+                    share += most
+                else:
+                    whole += counts[v]
+        if share < 1:
+            kept = min(before, whole / (1 - share))
+    return True, max(1, n - int(kept + 1e-6))
+
+
+@njit(cache=True, nogil=True)
+def _to_bring_back(rules, i, counts, n, q):
+    """Return how many records must go before a model that holds for merged classes can hold."""
+    kind, bound = rules.kinds[i, 0], rules.numbers[i, 0]
     if kind == ENTROPY:
         entropy = 0.0
         for c in counts:
@@ -142,8 +249,9 @@ def too_many_shared(rules, histogram):
         else:
             for v in range(counts.size):
                 if counts[v] > 0:
-                    gain = bound if kind == BETA else min(bound, -np.log(q[v]))
+                    gain = min(bound, -np.log(q[v])) if kind == ENHANCED else bound
                     limit = bound if kind == ALPHA else q[v] * (1 + gain)
+                    limit = q[v] * bound if kind == DELTA else limit
                     most = max(most, counts[v] - limit * parts)
     return int(np.ceil(most - 1e-6))
 

@@ -525,7 +525,7 @@ def _parse(text: str, source: str) -> dict[str, Any]:
 
 
 def _in_folder(content: Any, folder: Path) -> Any:
-    """Resolve paths of hierarchies, of a policy and of a key relative to the recipe's folder."""
+    """Resolve paths of hierarchies, populations, a policy and a key from the recipe's folder."""
     if isinstance(content, dict):
         content = {key: _in_folder(value, folder) for key, value in content.items()}
         for key in ("pseudonym_key", "project_key"):
@@ -542,6 +542,8 @@ def _in_folder(content: Any, folder: Path) -> Any:
                 )
         if content.get("kind") == "csv" and isinstance(content.get("path"), str):
             content["path"] = str(folder.absolute() / content["path"])
+        if "model" in content and isinstance(content.get("population"), str):
+            content["population"] = str(folder.absolute() / content["population"])
         named = content.get("hierarchies")
         for column, path in named.items() if isinstance(named, dict) else ():
             if isinstance(path, str):
@@ -560,6 +562,14 @@ def read_step(step: Any, number: int) -> Any:
         raise ValueError(f"step {number}: there is no method '{name}'; {nearest(name, methods())}")
     model = _step_model(name)
     try:
-        return model.model_validate(dict(step))
+        made = model.model_validate(dict(step))
     except ValidationError as error:
         raise ValueError(f"step {number} ({name}): {say(error, model)}") from None
+    for one in made.parameters().get("privacy") or ():
+        source = getattr(getattr(one, "population", None), "source", None)
+        if source is not None and not isinstance(source, Path):
+            raise ValueError(
+                f"step {number} ({name}): a recipe names the file of its population; write the "
+                "frame to one, such as register.parquet"
+            )
+    return made

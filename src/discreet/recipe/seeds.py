@@ -57,11 +57,13 @@ def _asked(recipe: Recipe) -> str:
 
 
 def _with_files(content: Any) -> Any:
-    """Put what the files of hierarchies hold in place of where they are."""
+    """Put what the files of hierarchies and populations hold in place of where they are."""
     if isinstance(content, dict):
         content = {key: _with_files(value) for key, value in content.items()}
         if content.get("kind") == "csv" and isinstance(content.get("path"), str):
             content["path"] = _held(content["path"])
+        if isinstance(content.get("population"), str):
+            content["population"] = _held(content["population"])
         named = content.get("hierarchies")
         for column, path in named.items() if isinstance(named, dict) else ():
             if isinstance(path, str):
@@ -71,6 +73,7 @@ def _with_files(content: Any) -> Any:
 
 def _held(path: str) -> str:
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        with Path(path).open("rb") as file:  # which may be larger than memory
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return path  # Whoever needs it says that it cannot be read.

@@ -53,9 +53,13 @@ _MODELS = {
     ),
     r"sample-uniqueness \(share = ([^,)]+)\)": "a share of {0} unique in the table",
     r"population-uniqueness \(share = ([^,)]+),.*\)": "a share of {0} unique in the population",
+    r"k-map \(k = ([^,)]+), population = .*\)": "{0}-map in the population",
+    r"delta-disclosure \(delta = ([^,)]+), column = ([^,)]*).*\)": "{0}-disclosure of {1}",
+    r"delta-presence \(minimum = ([^,)]+), maximum = ([^,)]+), .*\)": "({0}, {1})-presence",
 }
 _PROMISE = re.compile(
-    r"(wildcard )?[\w-]+(anonymity|diversity|closeness|likeness|risk|uniqueness)\b.* over |"
+    r"(wildcard )?[\w-]+(anonymity|diversity|closeness|likeness)\b.* over |"
+    r"[\w-]+(map|disclosure|presence|risk|uniqueness)\b.* over |"
     r"k = .*? per |k = .*? over |a risk of .* over "
 )
 

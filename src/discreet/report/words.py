@@ -154,8 +154,31 @@ def _model(model: Any) -> str:
         return str(model)
     if (said := _over_all(model)) is not None:
         return said
-    given = [_parameter(key, value) for key, value in model.items() if key != "model"]
+    if model["model"] == "k-map":
+        return _k_map(model)
+    if model["model"] == "delta-presence":
+        ends = f"{100 * model['minimum']:g} % to {100 * model['maximum']:g} %"
+        return f"delta-presence with {ends} of the population of each class in the table"
+    hidden = ("model", "population")
+    given = [_parameter(key, value) for key, value in model.items() if key not in hidden]
     return f"{model['model']} with {', '.join(given)}"
+
+
+def _k_map(model: Mapping[str, Any]) -> str:
+    """Say where a class has k records.
+
+    Examples
+    --------
+    >>> _k_map({"model": "k-map", "k": 5})
+    'k-map with k = 5 records in the population'
+    >>> _k_map({"model": "k-map", "k": 5, "population": 60_324, "significance": 0.05})
+    'k-map with k = 5 records in a population of 60,324, as estimated at a level of 5 %'
+    """
+    said = f"k-map with k = {model['k']} records in"
+    if not isinstance(number := model.get("population"), int):
+        return f"{said} the population"
+    level = model.get("significance") or 0.05
+    return f"{said} a population of {number:,}, as estimated at a level of {100 * level:g} %"
 
 
 def _over_all(model: Mapping[str, Any]) -> str | None:

@@ -139,6 +139,23 @@ def demands_of(method: Any, names: Sequence[str]) -> list[Demand]:
     return _by_columns(found)
 
 
+def refuse_models(models: Sequence[Any]) -> None:
+    """Refuse the privacy models that blanks cannot be chosen for."""
+    for model in models:
+        if hasattr(model, "population"):
+            raise BadInput(
+                f"{model.model} looks at a population, whose records have no blanks; use "
+                "generalize, or k-anonymity"
+            )
+        rare = model.model == "delta-disclosure"
+        if rare or getattr(model, "estimator", None) == "grassberger":
+            said = model.model if rare else "Grassberger's estimate of l-diversity"
+            raise BadInput(
+                f"{said} can be broken by two classes together that keep it by themselves, which "
+                "blanks may make look the same; use generalize or mondrian"
+            )
+
+
 def of_models(method: Any, names: Sequence[str]) -> list[Demand]:
     """Return what the k of privacy models demands."""
     models = [] if method.privacy is None else read_models(method.privacy)

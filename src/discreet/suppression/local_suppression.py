@@ -19,7 +19,13 @@ from discreet.method import Method, as_arrow, unit_codes
 from discreet.outcome import Counted, Decision, Given, Outcome, Rounder, as_computed
 from discreet.parameters import Constraints, number, whole
 from discreet.suppression._blanking import ByTuple, treated
-from discreet.suppression._demands import check_demands, check_importance, check_names, with_numbers
+from discreet.suppression._demands import (
+    check_demands,
+    check_importance,
+    check_names,
+    refuse_models,
+    with_numbers,
+)
 from discreet.suppression._keys import Keys, Units
 from discreet.suppression._made import Others, make
 from discreet.table.classes import check_columns, encode
@@ -237,6 +243,7 @@ class LocalSuppression(Method):
             raise BadInput("give improve (seconds) or improve_moves, not both")
         models = self.models
         self._check_whole(models)
+        refuse_models(models)
         if models and self.null_policy != "value":
             raise BadInput(
                 f"privacy is for null_policy = 'value' alone, not for {self.null_policy!r}: under "

@@ -17,6 +17,7 @@ from discreet.generalization.models import (
     read_models,
     smallest_class,
 )
+from discreet.generalization.population import table_of
 from discreet.generalization.targets import of_whole_table
 from discreet.recipe.roles import Roles
 from discreet.table.columns import kind_of
@@ -184,19 +185,23 @@ class _OfKeys:
 
     def _ways(self, privacy: list[dict[str, Any]], readings: Sequence[str]) -> Iterator[Option]:
         """Return the ways to keep the models, those that usually lose least first."""
-        if whole := of_whole_table(read_models(privacy)):
+        models = read_models(privacy)
+        if whole := of_whole_table(models):
             yield from self._of_whole(privacy, whole)
             return
         blanked = [self._blanked(privacy, reading) for reading in readings]
         words = "at levels that differ by record, each shared by {}"
         local = self._coarser(privacy, {"local": True, "round_share": _ROUND}, words)
+        if any(hasattr(model, "population") or _may_fall(model) for model in models):
+            blanked = []  # Refused: see `discreet.suppression.local_suppression`.
+        cut = [] if table_of(models) else list(self._cut(privacy))
         if self.kept:
             # Blanks can always keep a column's values, and levels not.
             yield from [*blanked, local]
         elif self.continuous:
-            yield from self._cut(privacy)
+            yield from cut
         else:
-            yield from [*self._cut(privacy), local, *blanked]
+            yield from [*cut, local, *blanked]
         for limit in _LIMITS:
             words = "at levels that {} share"
             words += f", but for {100 * limit:g} % of records" if limit else ""
@@ -256,6 +261,12 @@ def _shared_by(k: int) -> dict[str, Any]:
     return {"model": "k-anonymity", "k": k}
 
 
+def _may_fall(model: Any) -> bool:
+    """Tell whether two classes that keep a model may break it together."""
+    estimated = getattr(model, "estimator", None) == "grassberger"
+    return model.model == "delta-disclosure" or estimated
+
+
 def _sharing(models: Sequence[Any], counted: str = "records") -> str:
     """Say who must share a class.
 
@@ -264,7 +275,7 @@ def _sharing(models: Sequence[Any], counted: str = "records") -> str:
     >>> _sharing([KAnonymity(5), LDiversity(3, column="illness")])
     '5 or more records with 3 or more values of illness'
     """
-    sizes = [model.k for model in models if hasattr(model, "k")]
+    sizes = [model.k for model in models if hasattr(model, "k") and model.model != "k-map"]
     said = [f"{max(sizes)} or more {counted}" if sizes else counted]
     for model in models:
         if isinstance(model, LDiversity):

@@ -339,7 +339,7 @@ class Lattices:
         """Lead a search to its best node; False if it has to search by itself."""
         rules = search.rules
         plain = type(search) is Search and search.matching is None and rules.units < 0
-        plain = plain and search.targets is None
+        plain = plain and search.targets is None and rules.population < 0
         if not plain or len(rules.kinds) or len(rules.least) or rules.k not in self.sizes:
             return False
         key = _key(search)
