@@ -41,6 +41,11 @@ def test_a_guess_that_is_the_same_for_all_shifts_the_interval_of_the_rate():
     assert paired(outcomes, np.full(200, 0.1)) == pytest.approx((low - 0.1, high - 0.1))
 
 
+def test_no_interval_goes_beyond_all_or_nothing():
+    assert paired(np.ones(5), np.array([0, 0, 0, 0, 0.4]))[1] == 1
+    assert paired(np.zeros(5), np.array([1, 1, 1, 1, 0.6]))[0] == -1
+
+
 def test_a_guess_that_is_always_as_good_leaves_no_doubt():
     outcomes = np.repeat([1.0, 0.0], [60, 140])
     low, high = paired(outcomes, outcomes)

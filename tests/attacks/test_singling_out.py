@@ -57,8 +57,11 @@ def test_labels_are_read_and_stars_tell_nothing(people):
     found = singling_out(inside, ages.assign(town="*"), queries=50)
     assert found.detail["true_of_nobody"] == found.detail["true_of_one"] == 0
     nothing = pd.DataFrame({"age": ["*"] * len(inside), "town": ["*"] * len(inside)})
-    found = singling_out(inside, nothing, holdout=people)
-    assert (found.attack.of, found.excess, found.interval) == (0, 0, (0, 1))
+    for mode in ("several", "one"):
+        found = singling_out(inside, nothing, mode=mode, holdout=people)
+        assert (found.attack.of, found.excess, found.interval) == (0, 0, (0, 1))
+        assert found.against == "holdout"
+        assert found.said == "The release tells nothing that predicates could be made of."
 
 
 def test_one_column_asks_for_rare_values_ends_and_nulls():

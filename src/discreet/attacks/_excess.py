@@ -180,7 +180,7 @@ def difference(one: Rate, other: Rate) -> Interval:
     [0.0524, 0.3339]
     """
     floor, ceiling = other.interval
-    return _hybrid(one, other.value, (other.value - floor, ceiling - other.value), together=0.0)
+    return hybrid(one, other.value, (other.value - floor, ceiling - other.value), together=0.0)
 
 
 def paired(attacked: np.ndarray, expected: np.ndarray) -> Interval:
@@ -199,16 +199,20 @@ def paired(attacked: np.ndarray, expected: np.ndarray) -> Interval:
         together = min(1.0, max(-1.0, together / (own * spread)))
     # Not Wilson's, which is of 0/1: with few targets it is lopsided, and would cancel too much.
     side = Z * spread / math.sqrt(one.of)
-    return _hybrid(one, other.value, (side, side), together)
+    return hybrid(one, other.value, (side, side), together)
 
 
-def _hybrid(one: Rate, q: float, sides: Interval, together: float) -> Interval:
-    """Put two intervals together, the second given by how far it goes below and above its rate."""
+def hybrid(one: Rate, q: float, sides: Interval, together: float) -> Interval:
+    """Return the interval of a rate less another (Newcombe).
+
+    The other, q, is given with how far its own interval goes below and above it; `together` is the
+    correlation of the two.
+    """
     p, (low, high), (below, above) = one.value, one.interval, sides
     down, up = p - low, high - p
     return (
-        p - q - math.sqrt(max(0.0, down**2 - 2 * together * down * above + above**2)),
-        p - q + math.sqrt(max(0.0, up**2 - 2 * together * up * below + below**2)),
+        max(-1.0, p - q - math.sqrt(max(0.0, down**2 - 2 * together * down * above + above**2))),
+        min(1.0, p - q + math.sqrt(max(0.0, up**2 - 2 * together * up * below + below**2))),
     )
 
 
