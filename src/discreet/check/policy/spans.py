@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -107,8 +108,7 @@ def ages(rule: AgesRule, case: Case) -> Found:
             continue
         labels, many = found
         checked.append(f"'{name}' has {counted(len(labels), 'such value')}")
-        # One value is of all from that age on, unless it names a greater age.
-        if len(labels) > 1 or (labels and _lowest(labels[0]) > rule.together_from):
+        if len(labels) > 1 or (labels and _tells_more(labels[0], rule.together_from)):
             bad.append(f"'{name}' tells {listed(labels, 4)} apart")
             records = max(records, many)
     for name in births:
@@ -156,10 +156,11 @@ def _oldest(case: Case, name: str, age: int) -> tuple[list[str], int] | None:
     return labels, records
 
 
-def _lowest(label: str) -> float:
+def _tells_more(label: str, age: int) -> bool:
+    """Tell whether the one value from an age on says more than that: a greater age, or an end."""
     span = ends(label)
     assert span is not None
-    return span[0]
+    return span[0] > age or (span[0] == age and age < span[1] < math.inf)
 
 
 def _born(case: Case, name: str, age: int) -> tuple[str, int] | None:
