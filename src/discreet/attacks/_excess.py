@@ -223,16 +223,16 @@ def _rate(outcomes: np.ndarray) -> Rate:
 def sentence(
     did: str, attack: Rate, control: Rate | None, guess: Rate, excess: float, interval: Interval
 ) -> str:
-    adds = f"adds {_percent(excess)} percentage points ({_ends(interval)})"
+    adds = f"adds {percent(excess)} percentage points ({_ends(interval)})"
     if control is not None:
         return (
-            f"The attack {did} {_percent(attack.value)} % of the time, {_percent(control.value)} % "
+            f"The attack {did} {percent(attack.value)} % of the time, {percent(control.value)} % "
             f"with people who are not in the release, and a guess from the margins "
-            f"{_percent(guess.value)} %: being in the release {adds}."
+            f"{percent(guess.value)} %: being in the release {adds}."
         )
     return (
-        f"The attack {did} {_percent(attack.value)} % of the time, and a guess from the margins "
-        f"{_percent(guess.value)} %: the release {adds}; without a holdout, what it says of single "
+        f"The attack {did} {percent(attack.value)} % of the time, and a guess from the margins "
+        f"{percent(guess.value)} %: the release {adds}; without a holdout, what it says of single "
         "people in it cannot be told apart from what it says of everybody."
     )
 
@@ -252,12 +252,18 @@ def widened(found: Attack, *to: float) -> Attack:
 
 
 def _ends(interval: Interval) -> str:
-    low, high = (_percent(end) for end in interval)
+    low, high = (percent(end) for end in interval)
     return f"95 % interval {low} to {high}"
 
 
-def _percent(share: float) -> str:
-    """Write a share in percent with one digit, or two where it is small."""
+def percent(share: float) -> str:
+    """Write a share in percent with one digit after the point, or two where it is small.
+
+    Examples
+    --------
+    >>> percent(0.95249), percent(0.0004), percent(1), percent(-1e-6)
+    ('95.2', '0.04', '100', '0')
+    """
     value = 100 * share
     text = f"{value:.1f}" if abs(value) >= 1 or value == 0 else f"{value:.2f}"
     # Adding nothing turns "-0.00" into "0".

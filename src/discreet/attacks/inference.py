@@ -164,10 +164,7 @@ def _columns(tables: Tables, secret: str, known: Sequence[str] | None) -> list[s
         raise BadInput("secret must be the name of one column")
     check_known(tables, [secret], "secret")
     if known is None:
-        given = (tables.original, tables.protected, tables.holdout)
-        others = [set(one.column_names) for one in given if one is not None]
-        known = [c for c in tables.original.column_names if all(c in one for one in others)]
-        known = [name for name in known if name != secret]
+        known = [name for name in tables.shared if name != secret]
     check_known(tables, known)
     if secret in known:
         raise BadInput(f"'{secret}' is known and secret; it can be only one of them")

@@ -150,11 +150,9 @@ def _names(tables: Tables, known: Sequence[str] | None) -> list[str]:
     if known is not None:
         check_known(tables, known)
         return list(known)
-    others = [one for one in (tables.protected, tables.holdout) if one is not None]
-    names = [c for c in tables.original.column_names if all(c in o.column_names for o in others)]
-    if not names:
+    if not tables.shared:
         raise BadInput("singling out needs a column that all tables have")
-    return names
+    return tables.shared
 
 
 def _on_one(
