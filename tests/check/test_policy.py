@@ -315,7 +315,9 @@ def test_an_attack(judge, tmp_path):
         "linkability gains 6 percentage points over the holdout in 500 attempts, with 95 % certainty "
         "at most 10; the rule allows 10"
     )
-    assert judge(rule, **measured(upper=0.11)).status == "missed"
+    unsure = judge(rule, **measured(upper=0.11))
+    assert unsure.status == "missed"
+    assert unsure.remedy.startswith("repeat it with more --queries or a larger holdout")
     assert judge(rule | {"figure": "excess"}, **measured(upper=0.11)).status == "kept"
     assert judge(rule, **measured("inference")).status == "open"
     # A guess is no control group: what the release says of everybody counts as said of somebody.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, product
 
 import numpy as np
@@ -193,9 +193,12 @@ def at_risk(rule: AtRiskRule, case: Case) -> Found:
     return _by_risk(rule, case, judge)
 
 
-def _by_risk(rule: RiskRule | AtRiskRule, case: Case, judge: object) -> Found:
+def _by_risk(
+    rule: RiskRule | AtRiskRule,
+    case: Case,
+    judge: Callable[[Classes, np.ndarray, str], Found],
+) -> Found:
     """Judge the risks of records: among those of a class, or the people whom it stands for."""
-    assert callable(judge)
     columns = case.keys(rule)
     if not columns:
         return no_keys(case, rule)
@@ -204,8 +207,7 @@ def _by_risk(rule: RiskRule | AtRiskRule, case: Case, judge: object) -> Found:
         if known is not None:
             own, numbers, how = known
             risks = risk_by_people(own, numbers, "weights" in how)
-            found: Found = judge(own, np.where(own.told, risks, 0.0), f" {how}")
-            return found
+            return judge(own, np.where(own.told, risks, 0.0), f" {how}")
     own = classes(case, columns)
     sizes, noun = _sizes(own, rule.nulls, case), case.shown.noun
     found = judge(own, np.where(own.told, 1 / np.maximum(sizes, 1), 0.0), f" among the {noun}")
