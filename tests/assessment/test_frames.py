@@ -16,7 +16,7 @@ from pyarrow import parquet
 from discreet import Recipe, assess, protect
 from discreet.assessment.assessment import assess_frames
 from discreet.assessment.catalogue import measures
-from discreet.assessment.samples import wilson
+from discreet.attacks import Rate
 from discreet.engines import Frame
 from discreet.engines.duckdb import DuckDBFrame, Session
 from discreet.engines.memory import MemoryFrame
@@ -418,7 +418,7 @@ def test_linkage_is_tried_in_a_sample(session, monkeypatch):
     for name in ("distance_linkage", "probabilistic_linkage"):
         entry = result.risk[name]
         assert (entry["sample"], entry["of"]) == (200, 3000)
-        assert entry["interval"] == list(wilson(entry["after"], 200))
+        assert entry["interval"] == list(Rate(entry["after"] * 200, 200).interval)
         assert entry["means"].endswith(
             ", looked for among a sample of 200 of 3,000: there an intruder finds at least as many "
             "as in the whole, having fewer to confuse a record with"
@@ -469,12 +469,6 @@ def test_sizes_of_any_engine(place):
             found = sizes(columns, gone)
             assert found[0].tolist() == expected[0].tolist()
             assert found[1].tolist() == expected[1].tolist()
-
-
-def test_wilson_against_a_table():
-    # Newcombe (1998), table I: 81 of 263, 15 of 148, 0 of 20, 1 of 29.
-    for hits, n, low, high in ((81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0, 0.1611), (1, 29, 0.0061, 0.1718)):  # fmt: skip
-        assert wilson(hits / n, n) == pytest.approx((low, high), abs=5e-5)
 
 
 @st.composite

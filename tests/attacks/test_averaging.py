@@ -25,7 +25,7 @@ def test_two_releases_by_hand():
     assert column.mean == pytest.approx(np.sqrt(1.25 / 4) / sd)
     assert (found.attack.successes, found.guess.successes) == (3, 1)
     assert found.excess == 0.5
-    assert "The mean of 2 releases is within 0.05 standard deviations of 75.0%" in found.said
+    assert "The mean of 2 releases is within 0.05 standard deviations of 75 %" in found.said
 
 
 def test_independent_noise_falls_with_the_root():

@@ -161,7 +161,8 @@ def coverage(case, times):
 
 @pytest.mark.parametrize("case", CASES)
 def test_intervals_cover_the_true_excess(case):
-    assert coverage(case, 30) >= 0.8
+    # Without a holdout the model is trained twenty times for each interval.
+    assert coverage(case, 10 if case == "model, guess" else 30) >= 0.8
 
 
 @pytest.mark.slow

@@ -16,6 +16,12 @@ def test_wilson_by_its_definition():
             assert off == pytest.approx(1.959964 * np.sqrt(end * (1 - end) / of), abs=1e-6)
 
 
+def test_wilson_against_a_table():
+    # Newcombe (1998), table I: 81 of 263, 15 of 148, 0 of 20, 1 of 29.
+    for hits, n, low, high in ((81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0, 0.1611), (1, 29, 0.0061, 0.1718)):  # fmt: skip
+        assert Rate(hits, n).interval == pytest.approx((low, high), abs=5e-5)
+
+
 def test_no_attempts_say_nothing():
     assert Rate(0, 0).value == 0
     assert Rate(0, 0).interval == (0, 1)
@@ -39,6 +45,11 @@ def test_a_guess_that_is_the_same_for_all_shifts_the_interval_of_the_rate():
     outcomes = np.repeat([1.0, 0.0], [30, 170])
     low, high = Rate(30, 200).interval
     assert paired(outcomes, np.full(200, 0.1)) == pytest.approx((low - 0.1, high - 0.1))
+
+
+def test_no_interval_goes_beyond_all_or_nothing():
+    assert paired(np.ones(5), np.array([0, 0, 0, 0, 0.4]))[1] == 1
+    assert paired(np.zeros(5), np.array([1, 1, 1, 1, 0.6]))[0] == -1
 
 
 def test_a_guess_that_is_always_as_good_leaves_no_doubt():

@@ -16,7 +16,7 @@ def test_the_last_value_by_subtraction():
     assert released.ravel() == pytest.approx([12, 12, 12, 94, 94, 94])
     found = known_members(pay, released, [(groups, ["x0"])])
     assert found.columns == {"x0": 1.0}
-    assert "for 100.0% of the values of 'x0'" in found.said
+    assert "for 100 % of the values of 'x0'" in found.said
     # A mean that was rounded to hundreds tells no more than hundreds.
     assert known_members(pay, np.round(released, -2), [(groups, ["x0"])]).value < 1
 

@@ -57,8 +57,11 @@ def test_labels_are_read_and_stars_tell_nothing(people):
     found = singling_out(inside, ages.assign(town="*"), queries=50)
     assert found.detail["true_of_nobody"] == found.detail["true_of_one"] == 0
     nothing = pd.DataFrame({"age": ["*"] * len(inside), "town": ["*"] * len(inside)})
-    found = singling_out(inside, nothing, holdout=people)
-    assert (found.attack.of, found.excess, found.interval) == (0, 0, (0, 1))
+    for mode in ("several", "one"):
+        found = singling_out(inside, nothing, mode=mode, holdout=people)
+        assert (found.attack.of, found.excess, found.interval) == (0, 0, (0, 1))
+        assert found.against == "holdout"
+        assert found.said == "The release tells nothing that predicates could be made of."
 
 
 def test_one_column_asks_for_rare_values_ends_and_nulls():
@@ -79,7 +82,7 @@ def test_one_column_asks_for_rare_values_ends_and_nulls():
 
 @pytest.mark.parametrize("listed", [0, 64, 10**6])
 def test_counts_are_those_of_looking_at_every_person(people, draw, listed, monkeypatch):
-    """Lists of people and blocks of bits count what a loop over people and predicates counts."""
+    """Lists of people and blocks of bits count what one predicate after the other counts."""
     monkeypatch.setattr(_predicates, "_LISTED", listed)
     released = people.assign(
         age=(people["age"] // 10 * 10).map(lambda a: f"{a}-{a + 9}"),
@@ -95,17 +98,13 @@ def test_counts_are_those_of_looking_at_every_person(people, draw, listed, monke
     )
     asked = Predicates(columns, of, conditions)
     values = [one.reading.values for one in columns]
-    plain = [
-        sum(
-            all(
-                columns[i].holds(values[i][[person]], np.array([condition]))[0, 0]
-                for i, condition in zip(row, given, strict=True)
-                if i >= 0
-            )
-            for person in range(len(people))
-        )
-        for row, given in zip(of, conditions, strict=True)
-    ]
+    plain = []
+    for row, given in zip(of, conditions, strict=True):
+        true = np.ones(len(people), bool)
+        for i, condition in zip(row, given, strict=True):
+            if i >= 0:
+                true &= columns[i].holds(values[i], np.array([condition]))[:, 0]
+        plain.append(true.sum())
     assert asked.counts(values).tolist() == plain
 
 

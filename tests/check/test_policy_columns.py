@@ -179,7 +179,8 @@ def test_ages_of_ninety_and_over_are_one(judge):
     assert judge(rule, aged("[80, 90)", "[90, 95)", "[95, 100)")).status == "missed"
     assert judge(rule, aged("old", "young")).status == "open"
     # The only one of that age is told apart, too.
-    for alone in (97, "95-99"):
+    # And so is whoever is said to be under another age.
+    for alone in (97, "95-99", "90-94", "[90, 100)"):
         found = judge(rule, aged(alone, alone))
         assert found.status == "missed"
         assert f"tells {alone}" in found.found

@@ -219,11 +219,11 @@ def test_every_way_to_generalize_has_a_figure_or_a_reason(way, engine, tmp_path)
 
 
 def test_noise_says_what_several_releases_would_give():
-    """Noise of 0.3 sd is within 0.05 sd for 2 Phi(1/6) - 1 = 13 %; of four, 2 Phi(1/3) - 1 = 26 %."""
+    """Noise of 0.3 sd is within 0.05 sd for 2 Phi(1/6) - 1 = 13.2 %; of four, 2 Phi(1/3) - 1 = 26.1 %."""
     log = protected([NOISE], "income").log
     (one,) = [one for one in log["attacks"] if one["attack"] == "averaging over releases"]
     assert (
-        "of 13% of the values, and the mean of 4 releases with new draws of 26%"
+        "of 13.2 % of the values, and the mean of 4 releases with new draws of 26.1 %"
         in (one["figures"][0]["said"])
     )
 

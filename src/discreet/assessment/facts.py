@@ -29,7 +29,7 @@ from discreet.assessment.passes import (
     with_smallest,
 )
 from discreet.assessment.rows import Rows
-from discreet.assessment.samples import beside, wilson
+from discreet.assessment.samples import beside
 from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.errors import BadInput
@@ -400,9 +400,11 @@ class Facts:
 
     def sampled(self, share: float, n: int | None = None) -> dict[str, Any]:
         """Tell of a sample in which a share was found, with Wilson's 95 % interval."""
+        from discreet.attacks import Rate
+
         n = self.to_link.num_rows if n is None else n
         drawn = self.estimated(n)
-        return drawn and drawn | {"interval": list(wilson(share, n))}
+        return drawn and drawn | {"interval": list(Rate(share * n, n).interval)}
 
     def estimated(self, n: int) -> dict[str, Any]:
         """Tell of a sample that a figure was estimated on; nothing where it is of all records."""

@@ -50,17 +50,3 @@ def _stacked(
 ) -> tuple[pa.Table, pa.Table]:
     before, after = (pa.concat_tables(sides) for sides in zip(one, other, strict=True))
     return before, after
-
-
-def wilson(share: float, n: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share that was found among n.
-
-    Examples
-    --------
-    >>> [round(end, 4) for end in wilson(0.1, 5000)]
-    [0.092, 0.1086]
-    """
-    z2 = 1.959963984540054**2
-    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
-    return max(0.0, float(centre - half)), min(1.0, float(centre + half))

@@ -180,7 +180,7 @@ def difference(one: Rate, other: Rate) -> Interval:
     [0.0524, 0.3339]
     """
     floor, ceiling = other.interval
-    return _hybrid(one, other.value, (other.value - floor, ceiling - other.value), together=0.0)
+    return hybrid(one, other.value, (other.value - floor, ceiling - other.value), together=0.0)
 
 
 def paired(attacked: np.ndarray, expected: np.ndarray) -> Interval:
@@ -199,16 +199,20 @@ def paired(attacked: np.ndarray, expected: np.ndarray) -> Interval:
         together = min(1.0, max(-1.0, together / (own * spread)))
     # Not Wilson's, which is of 0/1: with few targets it is lopsided, and would cancel too much.
     side = Z * spread / math.sqrt(one.of)
-    return _hybrid(one, other.value, (side, side), together)
+    return hybrid(one, other.value, (side, side), together)
 
 
-def _hybrid(one: Rate, q: float, sides: Interval, together: float) -> Interval:
-    """Put two intervals together, the second given by how far it goes below and above its rate."""
+def hybrid(one: Rate, q: float, sides: Interval, together: float) -> Interval:
+    """Return the interval of a rate less another (Newcombe).
+
+    The other, q, is given with how far its own interval goes below and above it; `together` is the
+    correlation of the two.
+    """
     p, (low, high), (below, above) = one.value, one.interval, sides
     down, up = p - low, high - p
     return (
-        p - q - math.sqrt(max(0.0, down**2 - 2 * together * down * above + above**2)),
-        p - q + math.sqrt(max(0.0, up**2 - 2 * together * up * below + below**2)),
+        max(-1.0, p - q - math.sqrt(max(0.0, down**2 - 2 * together * down * above + above**2))),
+        min(1.0, p - q + math.sqrt(max(0.0, up**2 - 2 * together * up * below + below**2))),
     )
 
 
@@ -219,16 +223,16 @@ def _rate(outcomes: np.ndarray) -> Rate:
 def sentence(
     did: str, attack: Rate, control: Rate | None, guess: Rate, excess: float, interval: Interval
 ) -> str:
-    adds = f"adds {_percent(excess)} percentage points ({_ends(interval)})"
+    adds = f"adds {percent(excess)} percentage points ({_ends(interval)})"
     if control is not None:
         return (
-            f"The attack {did} {_percent(attack.value)} % of the time, {_percent(control.value)} % "
+            f"The attack {did} {percent(attack.value)} % of the time, {percent(control.value)} % "
             f"with people who are not in the release, and a guess from the margins "
-            f"{_percent(guess.value)} %: being in the release {adds}."
+            f"{percent(guess.value)} %: being in the release {adds}."
         )
     return (
-        f"The attack {did} {_percent(attack.value)} % of the time, and a guess from the margins "
-        f"{_percent(guess.value)} %: the release {adds}; without a holdout, what it says of single "
+        f"The attack {did} {percent(attack.value)} % of the time, and a guess from the margins "
+        f"{percent(guess.value)} %: the release {adds}; without a holdout, what it says of single "
         "people in it cannot be told apart from what it says of everybody."
     )
 
@@ -248,12 +252,18 @@ def widened(found: Attack, *to: float) -> Attack:
 
 
 def _ends(interval: Interval) -> str:
-    low, high = (_percent(end) for end in interval)
+    low, high = (percent(end) for end in interval)
     return f"95 % interval {low} to {high}"
 
 
-def _percent(share: float) -> str:
-    """Write a share in percent with one digit, or two where it is small."""
+def percent(share: float) -> str:
+    """Write a share in percent with one digit after the point, or two where it is small.
+
+    Examples
+    --------
+    >>> percent(0.95249), percent(0.0004), percent(1), percent(-1e-6)
+    ('95.2', '0.04', '100', '0')
+    """
     value = 100 * share
     text = f"{value:.1f}" if abs(value) >= 1 or value == 0 else f"{value:.2f}"
     # Adding nothing turns "-0.00" into "0".

@@ -101,7 +101,6 @@ class Planned:
         n = np.ones(len(table), np.int64) if counts is None else np.asarray(counts, np.int64)
         coded = [_leaves(table[name], plan["hierarchies"][name], name) for name in names]
         first, of_row = numbered([leaf for leaf, _ in coded])
-        self.row = first
         self.of_row = of_row
         self.counts = np.bincount(of_row, n, len(first)).astype(np.int64)
         self.leaf = np.array([leaf[first] for leaf, _ in coded])

@@ -115,6 +115,12 @@ class Tables:
     protected: pa.Table
     holdout: pa.Table | None
 
+    @property
+    def shared(self) -> list[str]:
+        """The columns that all of them have."""
+        others = [one for one in (self.protected, self.holdout) if one is not None]
+        return [c for c in self.original.column_names if all(c in o.column_names for o in others)]
+
 
 def tables_of(original: Any, protected: Any, holdout: Any = None) -> Tables:
     """Return the tables of an attack as Arrow's; refuse those that do not belong together."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.attacks._excess import Rate
+from discreet.attacks._excess import Rate, percent
 from discreet.errors import BadInput
 from discreet.risk.interval import WIDTH
 from discreet.risk.values import refuse_infinite, sd
@@ -73,9 +73,10 @@ class Averaging:
         shrunk = _shrunk(self.columns[worst])
         return (
             f"The mean of {self.releases} releases is within {self.width:g} standard deviations of "
-            f"{self.attack.value:.1%} of the values, one release of {self.guess.value:.1%}; what "
-            f"is left of the error is {shrunk:.0%} in '{worst}' (independent noise: "
-            f"{self.releases**-0.5:.0%})."
+            f"{percent(self.attack.value)} % of the values, one release of "
+            f"{percent(self.guess.value)} %; what is left of the error is {percent(shrunk)} % in "
+            f"'{worst}' (independent noise: "
+            f"{percent(self.releases**-0.5)} %)."
         )
 
     def to_dict(self) -> dict[str, Any]:

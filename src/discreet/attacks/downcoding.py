@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.attacks._excess import Rate
+from discreet.attacks._excess import Rate, percent
 from discreet.attacks._planned import Column, Planned, Shown, combined
 from discreet.attacks._ranges import told_by_ranges
 from discreet.table.pairs import as_table
@@ -77,7 +77,9 @@ class Downcoding:
         """The result in a sentence."""
         if not self.cells:
             return "No released cell stands for several values."
-        part = "" if self.looked_at == 1 else f" ({self.looked_at:.0%} of all comparisons made)"
+        part = ""
+        if self.looked_at < 1:
+            part = f" ({percent(self.looked_at)} % of all comparisons made)"
         certain = "of none is a finer value certain"
         if self.certain:
             certain = (
@@ -92,9 +94,9 @@ class Downcoding:
             )
         return (
             f"Of {self.cells:,} released cells that stand for several values, {certain}{part}"
-            f"{made_up}; the next finer value is guessed right for {self.attack.value:.1%} by one "
-            "who knows the method and the columns' distributions, and for "
-            f"{self.guess.value:.1%} by the distributions alone."
+            f"{made_up}; the next finer value is guessed right for {percent(self.attack.value)} % "
+            "by one who knows the method and the columns' distributions, and for "
+            f"{percent(self.guess.value)} % by the distributions alone."
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -164,10 +164,7 @@ def _columns(tables: Tables, secret: str, known: Sequence[str] | None) -> list[s
         raise BadInput("secret must be the name of one column")
     check_known(tables, [secret], "secret")
     if known is None:
-        given = (tables.original, tables.protected, tables.holdout)
-        others = [set(one.column_names) for one in given if one is not None]
-        known = [c for c in tables.original.column_names if all(c in one for one in others)]
-        known = [name for name in known if name != secret]
+        known = [name for name in tables.shared if name != secret]
     check_known(tables, known)
     if secret in known:
         raise BadInput(f"'{secret}' is known and secret; it can be only one of them")
@@ -424,6 +421,7 @@ def _by_value(
     have, names = answers.groups(truth, answers=False)
     said, _ = answers.groups(mine, answers=True)
     right = answers.agree(mine, truth)
+    for_answers, for_people = answers.margins(mine, truth)
     found: dict[str, dict[str, float | int | None]] = {}
     counts = np.bincount(have, minlength=len(names))
     for value in np.argsort(-counts, kind="stable")[:_SHOWN].tolist():
@@ -433,8 +431,8 @@ def _by_value(
                 "answers": int(np.count_nonzero(said == value)),
                 "recall": _share(right, have == value),
                 "precision": _share(right, said == value),
-                "guess_recall": float(np.mean(said == value)),
-                "guess_precision": float(np.mean(have == value)),
+                "guess_recall": _share(for_people, have == value),
+                "guess_precision": _share(for_answers, said == value),
             }
             if len(held):
                 hit = answers.agree(others, held)
@@ -444,6 +442,6 @@ def _by_value(
     return found
 
 
-def _share(right: np.ndarray, of: np.ndarray) -> float | None:
-    """Return the share of right ones among some; None if there are none."""
-    return float(right[of].mean()) if of.any() else None
+def _share(values: np.ndarray, of: np.ndarray) -> float | None:
+    """Return the mean of some values; None if there are none."""
+    return float(values[of].mean()) if of.any() else None

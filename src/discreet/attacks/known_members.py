@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.attacks._excess import percent
 from discreet.risk.informed_values import informed_values
 from discreet.risk.interval import WIDTH
 
@@ -29,8 +30,8 @@ class KnownMembers:
         name = max(self.columns, key=self.columns.__getitem__)
         return (
             f"Who knows the values of k - 1 people of a group, such as members who put theirs "
-            f"together, gets the last one of it for {self.columns[name]:.1%} of the values of "
-            f"'{name}', to within {self.width:g} standard deviations: k times the released mean "
+            f"together, gets the last one of it for {percent(self.columns[name])} % of the values "
+            f"of '{name}', to within {self.width:g} standard deviations: k times the released mean "
             "less what is known. A larger k takes more people who do that."
         )
 

@@ -128,9 +128,7 @@ def _rows(table: Any) -> int:
 def _parties(tables: Tables, known: Sequence[Any] | None) -> tuple[list[str], list[str]]:
     """Return the columns of each party."""
     if known is None:
-        given = (tables.original, tables.protected, tables.holdout)
-        others = [set(one.column_names) for one in given if one is not None]
-        known = [c for c in tables.original.column_names if all(c in one for one in others)]
+        known = tables.shared
         if len(known) < 2:
             raise BadInput("linkability needs two columns that all tables have, one for each party")
     if isinstance(known, str) or not len(known):

@@ -100,9 +100,7 @@ def membership(
     tables = tables_of(original, protected, holdout)
     assert tables.holdout is not None
     whole(1).check("queries", queries)
-    if known is None:
-        others = {*tables.protected.column_names} & {*tables.holdout.column_names}
-        known = [name for name in tables.original.column_names if name in others]
+    known = tables.shared if known is None else known
     check_known(tables, known)
     draw = np.random.default_rng(random_state)
     records = records_of(tables, known, hierarchies, drawn)

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.attacks._excess import percent
 from discreet.attacks._planned import Group, Planned, Shown, numbered
 from discreet.attacks._ranges import classes_of_rows
 from discreet.attacks._worlds import believed
@@ -94,13 +95,15 @@ class Minimality:
             )
         elif self.gained:
             learned = (
-                f"one who knows everybody's quasi values has a belief of {self.belief:.0%} in a "
-                f"confidential value that has a share of {self.share:.0%} in the class; the belief "
-                f"rises by a tenth or more for {self.gained:,} of {self.records:,} records"
+                "one who knows everybody's quasi values has a belief of "
+                f"{percent(self.belief)} % in a confidential value that has a share of "
+                f"{percent(self.share)} % in the class; the belief rises by a tenth or more for "
+                f"{self.gained:,} of {self.records:,} records"
             )
         part = ""
         if self.looked_at < 1:
-            part = f" (computed for {self.looked_at:.0%} of what broke a model; more may be told)"
+            looked = f"{percent(self.looked_at)} % of what broke a model"
+            part = f" (computed for {looked}; more may be told)"
         gone = ""
         if self.suppressed:
             gone = (

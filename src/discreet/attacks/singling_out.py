@@ -6,14 +6,15 @@ person in N is true of exactly one of any N people with a chance of 37 %.
 
 The control group says how much of it is luck. Let p be true of c of the N people, and of a share
 w of people who are not in the release. Put such a person in the place of somebody who is: p
-isolates the newcomer if it is true of them and of nobody else. Over all N places that is on
-average
+isolates the newcomer if it is true of them and of nobody else. Added up over all N places, that
+happens on average
 
-    N w  if c = 0,    w  if c = 1,    0  otherwise,
+    N w  if c = 0,    w  if c = 1,    0  otherwise
 
-which is what people who are not in the release add up to. The share w is h / M where p is true of
-h of the M people of the holdout. This has no bias, whatever M is: a holdout that is smaller than
-the original is weighed up, and exactly one of M people need not be compared with exactly one of N.
+times, which is what people who are not in the release come to. The share w is h / M where p is
+true of h of the M people of the holdout. This has no bias, whatever M is: a holdout that is smaller
+than the original is weighed up, and exactly one of M people need not be compared with exactly one
+of N.
 If the release has nothing to do with the original, c is binomial and the mean of the above is
 N w (1 - w)^(N - 1), the very chance to isolate somebody: the excess is 0.
 
@@ -33,7 +34,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.attacks._excess import Attack, Interval, Rate, Z, concluded, sentence
+from discreet.attacks._excess import Attack, Interval, Rate, Z, concluded, hybrid, sentence
 from discreet.attacks._predicates import Column, Predicates, column_of
 from discreet.attacks._reading import Tables, check_known, reading_of, tables_of
 from discreet.errors import BadInput
@@ -49,6 +50,7 @@ _DRAWN = 4
 # Records that these are made of at least, the rarest of the release.
 _RAREST = 100
 _DID = "isolates one person"
+_NOTHING = "The release tells nothing that predicates could be made of."
 
 
 def singling_out(
@@ -148,11 +150,9 @@ def _names(tables: Tables, known: Sequence[str] | None) -> list[str]:
     if known is not None:
         check_known(tables, known)
         return list(known)
-    others = [one for one in (tables.protected, tables.holdout) if one is not None]
-    names = [c for c in tables.original.column_names if all(c in o.column_names for o in others)]
-    if not names:
+    if not tables.shared:
         raise BadInput("singling out needs a column that all tables have")
-    return names
+    return tables.shared
 
 
 def _on_one(
@@ -277,7 +277,13 @@ def _isolated(
         "true_of_one": int(np.sum(count == 1)),
         "true_of_more": int(np.sum(count > 1)),
     }
-    if tables.holdout is None or not len(asked):
+    if not len(asked):
+        none = Rate(0, 0)
+        control = None if tables.holdout is None else none
+        against: Literal["holdout", "guess"] = "guess" if control is None else "holdout"
+        could_be = none.interval
+        return Attack("singling out", none, control, none, 0.0, could_be, against, _NOTHING, detail)
+    if tables.holdout is None:
         return concluded("singling out", right, expected, did=_DID, detail=detail)
     weight = np.where(count == 0, float(n), np.where(count == 1, 1.0, 0.0))
     held = [one.reading.held for one in asked.columns]
@@ -309,7 +315,6 @@ def _against(
     variance = max(_variance(own) / size + _variance(each) / m - twice, twice)
     control = Rate(min(rate * size, float(size)), size)
     attack = Rate(float(right.sum()), size)
-    low, high = attack.interval
     # Where few predicates are true of nobody, those that could have been do not show: what luck
     # gives varies as a count of predicates at least.
     floor, ceiling = _few(rate, max(variance, rate * (1 - min(rate, 1)) / size), 1 / size)
@@ -318,13 +323,7 @@ def _against(
     if spread > 0:
         shared = float(np.mean((right - right.mean()) * (own - rate))) / size
         together = min(1.0, max(-1.0, shared / spread))
-    excess = attack.value - control.value
-    down, up = attack.value - low, high - attack.value
-    above, below = ceiling - rate, rate - floor
-    return control, (
-        max(-1.0, excess - math.sqrt(max(0.0, down**2 - 2 * together * down * above + above**2))),
-        min(1.0, excess + math.sqrt(max(0.0, up**2 - 2 * together * up * below + below**2))),
-    )
+    return control, hybrid(attack, control.value, (rate - floor, ceiling - rate), together)
 
 
 def _variance(values: np.ndarray) -> float:

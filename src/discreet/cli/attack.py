@@ -14,7 +14,7 @@ from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.assessment.attacked import Attacked
-    from discreet.attacks import Attack, Rate
+    from discreet.attacks import Attack
 
 
 @options.reads_files
@@ -75,12 +75,15 @@ def attack(
 
 def _print(found: Attacked) -> None:
     """Print the attacks as a table, and a sentence each."""
+    from discreet.attacks._excess import percent
+
     heads = ("attack", "in the original", "not in it", "by a guess", "excess (95 % interval)")
     table = Table(*heads, title="Attacks")
     for one in found.attacks:
-        low, high = (_points(end) for end in one.interval)
-        figures = (_percent(rate) for rate in (one.attack, one.control, one.guess))
-        excess = f"{_points(one.excess)} ({low} to {high})"
+        low, high = map(percent, one.interval)
+        rates = (one.attack, one.control, one.guess)
+        figures = ("-" if rate is None else f"{percent(rate.value)} %" for rate in rates)
+        excess = f"{percent(one.excess)} ({low} to {high})"
         table.add_row(escape(_name(one)), *figures, excess)
     show.out.print(table, crop=False)
     for one in found.attacks:
@@ -96,12 +99,3 @@ def _name(one: Attack) -> str:
     if one.name == "singling out":
         return f"{one.name}, {'one column' if one.detail['mode'] == 'one' else 'several columns'}"
     return f"{one.name} of {one.detail['secret']}" if "secret" in one.detail else one.name
-
-
-def _percent(rate: Rate | None) -> str:
-    return "-" if rate is None else f"{100 * rate.value:.1f} %"
-
-
-def _points(share: float) -> str:
-    # Adding nothing turns "-0.0" into "0.0".
-    return f"{round(100 * share, 1) + 0.0:.1f}"

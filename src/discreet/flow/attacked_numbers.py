@@ -155,6 +155,8 @@ class Numbers:
 
 def _of_lines(found: Mapping[str, Mapping[str, float]]) -> str:
     """Tell of the column in which a line is nearest, by what the released value is off."""
+    from discreet.attacks._excess import percent
+
     name = min(found, key=lambda x: found[x]["error"] / (found[x]["released_error"] or 1.0))
     one = found[name]
     where = f"In '{name}'"
@@ -163,9 +165,9 @@ def _of_lines(found: Mapping[str, Mapping[str, float]]) -> str:
     said = (
         f"{where} a line through the values of {one['known']} known people is off by "
         f"{one['error']:.2f} standard deviations for the others, and the released value by "
-        f"{one['released_error']:.2f}. Within {WIDTH:g} are {one['attack']:.1%} of the line's "
-        f"guesses, {one['released']:.1%} of the released values, and {one['guess']:.1%} of the "
-        "guesses by one value for all."
+        f"{one['released_error']:.2f}. Within {WIDTH:g} are {percent(one['attack'])} % of the "
+        f"line's guesses, {percent(one['released'])} % of the released values, and "
+        f"{percent(one['guess'])} % of the guesses by one value for all."
     )
     nearer = one["error"] < _NEARER * one["released_error"]
     if nearer or one["attack"] > max(one["released"], one["guess"]) + _MORE:
@@ -178,6 +180,8 @@ def _of_lines(found: Mapping[str, Mapping[str, float]]) -> str:
 
 def averaged(step: Step, recipe: Recipe) -> Mapping[str, Any]:
     """Tell what several releases with new draws would give, of normal noise by its distribution."""
+    from discreet.attacks._excess import percent
+
     given = step.parameters()
     if step.method != "noise" or given["kind"] not in _NORMAL or given.get("match_ranks"):
         said = (
@@ -192,8 +196,8 @@ def averaged(step: Step, recipe: Recipe) -> Mapping[str, Any]:
     one, several = (_within(least, n) for n in (1, _RELEASES))
     said = (
         f"With a scale of {least:g}, one release is within {WIDTH:g} standard deviations of "
-        f"{one:.0%} of the values, and the mean of {_RELEASES} releases with new draws of "
-        f"{several:.0%}."
+        f"{percent(one)} % of the values, and the mean of {_RELEASES} releases with new draws of "
+        f"{percent(several)} %."
     )
     said += _same_draws(recipe, step)
     return {"one": one, "several": several, "releases": _RELEASES, "said": said}

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from datetime import date as Day
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -449,30 +449,11 @@ class Policy(BaseModel):
             raise BadInput(f"{source}: {_say(error)}") from None
 
 
+# By what a file calls them.
 KINDS: dict[str, type[Rule]] = {
-    "roles": RolesRule,
-    "columns": ColumnsRule,
-    "dates": DatesRule,
-    "ages": AgesRule,
-    "areas": AreasRule,
-    "k": KRule,
-    "l": LRule,
-    "largest-risk": RiskRule,
-    "average-risk": RiskRule,
-    "records-at-risk": AtRiskRule,
-    "cells": CellsRule,
-    "suppressed": SuppressedRule,
-    "rounding": RoundingRule,
-    "hidden": HiddenRule,
-    "dominance": DominanceRule,
-    "identifying-columns": IdentifyingRule,
-    "households": HouseholdsRule,
-    "order": OrderRule,
-    "old": OldRule,
-    "attack": AttackRule,
-    "leaks": LeaksRule,
-    "promises": PromisesRule,
-    "by-hand": ByHandRule,
+    name: kind
+    for kind in get_args(get_args(AnyRule)[0])
+    for name in get_args(kind.model_fields["rule"].annotation)
 }
 
 

@@ -126,7 +126,7 @@ def columns(rule: ColumnsRule, case: Case) -> Found:
     if bad:
         said = "; ".join(f"'{name}' {why}" for name, why in list(bad.items())[:3])
         more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
-        records = max(_present(case, name) for name in bad)
+        records = max(present(case, name) for name in bad)
         remedy = f"drop {quoted(list(bad))}"
         remedy += ", or list under not_identifiers what is none" * bool(doubted & bad.keys())
         return Found("missed", f"{what}: {said}{more}, in {records:,} records", records, remedy)
@@ -156,7 +156,8 @@ def _may_be_none(kind: Kind, sure: bool) -> bool:
     return kind not in ("sensitive", "dates", "free text") and (sure or kind != "unique codes")
 
 
-def _present(case: Case, name: str) -> int:
+def present(case: Case, name: str) -> int:
+    """Count the records in which a column is not null."""
     return case.shown.frame.num_rows - case.shown.frame.nulls(name)
 
 

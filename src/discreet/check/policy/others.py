@@ -127,7 +127,8 @@ def attack(rule: AttackRule, case: Case) -> Found:
     if not controlled:
         return Found("missed", found, None, f"treat the columns more strongly, or it {_HOLDOUT}")
     if excess <= rule.most:
-        return Found("missed", found, None, "repeat it with more --queries: the estimate is below")
+        remedy = "repeat it with more --queries or a larger holdout: the estimate is below"
+        return Found("missed", found, None, remedy)
     return Found("missed", found, None, "treat the columns that the attack uses more strongly")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, product
 
 import numpy as np
@@ -53,16 +53,22 @@ def no_keys(case: Case, rule: OfColumns | None = None) -> Found:
     return Found("open", "no quasi column is named", None, needs)
 
 
+def _nothing_told(columns: Sequence[str]) -> Found:
+    return Found("kept", f"no record tells anything of {listed(columns)}")
+
+
 def k(rule: KRule, case: Case) -> Found:
     """Find the smallest class of the quasi columns."""
     columns = case.keys(rule)
     if not columns:
         return no_keys(case, rule)
     own, noun = classes(case, columns), case.shown.noun
+    if not own.told.any():
+        return _nothing_told(columns)
     sizes = _sizes(own, rule.nulls, case)
     low = own.told & (sizes < rule.least)
     records, total = int(own.counts[low].sum()), int(own.counts.sum())
-    smallest = int(sizes[own.told].min(initial=total))
+    smallest = int(sizes[own.told].min())
     over = f"over {listed(columns)}"
     if not low.any():
         found = f"the smallest class has {counted(smallest, noun.removesuffix('s'))}, {over}"
@@ -110,6 +116,8 @@ def l_diversity(rule: LRule, case: Case) -> Found:
         least, records = _fewest(case, keys, name, rule.least)
         if (records, -least) > (bad, -poorest):
             poorest, bad, where = least, records, name
+    if math.isinf(poorest):
+        return _nothing_told(keys)
     if not bad:
         return Found("kept", f"the poorest class has {poorest:g} values of '{where}'")
     found = (
@@ -185,9 +193,12 @@ def at_risk(rule: AtRiskRule, case: Case) -> Found:
     return _by_risk(rule, case, judge)
 
 
-def _by_risk(rule: RiskRule | AtRiskRule, case: Case, judge: object) -> Found:
+def _by_risk(
+    rule: RiskRule | AtRiskRule,
+    case: Case,
+    judge: Callable[[Classes, np.ndarray, str], Found],
+) -> Found:
     """Judge the risks of records: among those of a class, or the people whom it stands for."""
-    assert callable(judge)
     columns = case.keys(rule)
     if not columns:
         return no_keys(case, rule)
@@ -196,8 +207,7 @@ def _by_risk(rule: RiskRule | AtRiskRule, case: Case, judge: object) -> Found:
         if known is not None:
             own, numbers, how = known
             risks = risk_by_people(own, numbers, "weights" in how)
-            found: Found = judge(own, np.where(own.told, risks, 0.0), f" {how}")
-            return found
+            return judge(own, np.where(own.told, risks, 0.0), f" {how}")
     own = classes(case, columns)
     sizes, noun = _sizes(own, rule.nulls, case), case.shown.noun
     found = judge(own, np.where(own.told, 1 / np.maximum(sizes, 1), 0.0), f" among the {noun}")
@@ -376,7 +386,9 @@ def households(rule: HouseholdsRule, case: Case) -> Found:
     table = pa.table({name: without_stars(table[name]) for name in columns})
     told = (encode_columns(table, columns)[0] >= 0).any(axis=0)
     numbers = numbers[told & (numbers > 0)]
-    few, smallest = int(numbers[numbers < rule.least].sum()), int(min(numbers, default=0))
+    if not len(numbers):
+        return _nothing_told(columns)
+    few, smallest = int(numbers[numbers < rule.least].sum()), int(numbers.min())
     over = f"over {listed(columns)}"
     if not few:
         return Found("kept", f"the rarest combination has {counted(smallest, 'household')}, {over}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +13,7 @@ import pyarrow as pa
 from discreet.check.findings import counted
 from discreet.check.policy.case import Case, Found, listed, quoted
 from discreet.check.policy.counting import as_text, needs_people, weighed, without_stars
-from discreet.check.policy.kinds import called, is_date, opaque
+from discreet.check.policy.kinds import called, is_date, opaque, present
 from discreet.check.policy.periods import FINER, ends, fineness, of_numbers
 from discreet.check.policy.vocabulary import AGES, AREAS, BIRTHS, POSTCODES
 from discreet.recipe.policies import AgesRule, AreasRule, DatesRule
@@ -39,7 +40,7 @@ def dates(rule: DatesRule, case: Case) -> Found:
             too_fine[name] = found
         worst = max(worst, found or "year", key=FINER.index)
     if too_fine:
-        records = max(_present(case, name) for name in too_fine)
+        records = max(present(case, name) for name in too_fine)
         said = listed([f"'{name}' to the {finest}" for name, finest in too_fine.items()])
         found = f"{said}, in {counted(records, 'record')}; the finest may be the {rule.finest}"
         names = listed([f"'{name}'" for name in too_fine])
@@ -50,10 +51,6 @@ def dates(rule: DatesRule, case: Case) -> Found:
         needs = f"look at {names}: write periods as 2019, 2019-Q2, 2019-07 or 2019-07-14"
         return Found("open", f"{names} cannot be read as dates", None, needs)
     return Found("kept", f"{listed(columns)}: to the {worst}, which may be the {rule.finest}")
-
-
-def _present(case: Case, name: str) -> int:
-    return case.shown.frame.num_rows - case.shown.frame.nulls(name)
 
 
 def _finest(case: Case, name: str) -> str | None:
@@ -107,8 +104,7 @@ def ages(rule: AgesRule, case: Case) -> Found:
             continue
         labels, many = found
         checked.append(f"'{name}' has {counted(len(labels), 'such value')}")
-        # One value is of all from that age on, unless it names a greater age.
-        if len(labels) > 1 or (labels and _lowest(labels[0]) > rule.together_from):
+        if len(labels) > 1 or (labels and _tells_more(labels[0], rule.together_from)):
             bad.append(f"'{name}' tells {listed(labels, 4)} apart")
             records = max(records, many)
     for name in births:
@@ -156,10 +152,11 @@ def _oldest(case: Case, name: str, age: int) -> tuple[list[str], int] | None:
     return labels, records
 
 
-def _lowest(label: str) -> float:
+def _tells_more(label: str, age: int) -> bool:
+    """Tell whether the one value from an age on says more than that: a greater age, or an end."""
     span = ends(label)
     assert span is not None
-    return span[0]
+    return span[0] > age or (span[0] == age and age < span[1] < math.inf)
 
 
 def _born(case: Case, name: str, age: int) -> tuple[str, int] | None:
