@@ -110,12 +110,11 @@ def test_of_many_records_a_sample_is_attacked_and_the_intervals_are_wider(folder
     run("protect", "people.csv", "--recipe", "r.toml", "--out", "big", "--engine", "duckdb")
     words = ("big", "--holdout", "others.csv", "--json")
     whole = json.loads(attack(*words))
-    assert whole["notes"] == []
+    assert not any("sample" in one for one in whole["notes"])
     # About a third of the people: a sample is drawn with some to spare.
     monkeypatch.setattr(attacked, "_ROWS", 10)
     some = json.loads(attack(*words))
-    [note] = some["notes"]
-    assert "of 500 released records" in note
+    assert "of 500 released records" in some["notes"][0]
     several = some["attacks"][0]["interval"]
     assert several[0] <= whole["attacks"][0]["excess"] <= several[1]
     for one in some["attacks"][2:]:
