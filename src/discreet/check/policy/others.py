@@ -125,8 +125,8 @@ def attack(rule: AttackRule, case: Case) -> Found:
     if figure <= rule.most:
         if not controlled:
             return Found("open", found, None, _HOLDOUT)
-        needs = _not_tried(known, case)
-        return Found("kept", found) if needs is None else Found("open", found, None, needs)
+        missing = _not_tried(known, case)
+        return Found("kept", found) if missing is None else Found("open", found, None, missing)
     if not controlled:
         return Found("missed", found, None, f"treat the columns more strongly, or it {_HOLDOUT}")
     if excess <= rule.most:
