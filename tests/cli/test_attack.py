@@ -160,6 +160,50 @@ def test_attacks_on_another_release_leave_a_policy_open(folder):
     assert "linkability was measured on another release; measure it on this one" in text
 
 
+def test_an_attack_that_left_something_out_keeps_no_rule(folder):
+    """With fewer known columns, another secret, or a table alone, it says less than the rule asks."""
+    recipe = RECIPE.replace('"ill"', '"ill", "job"')
+    people = pd.read_csv("people.csv").assign(job="none")
+    people.to_csv("people.csv", index=False)
+    pd.read_csv("others.csv").assign(job="none").to_csv("others.csv", index=False)
+    (folder / "r.toml").write_text(recipe)
+    run("protect", "people.csv", "--recipe", "r.toml", "--out", "release", "--force")
+    rule = "rule = 'attack'\nattack = 'inference'\nmost = 1\nsays = 'No more.'\nsource = '1'"
+    head = "title = 'House'\nsource = 'Handbook'\ndate = 2024-05-01\n"
+    (folder / "house.toml").write_text(f"{head}[[rules]]\n{rule}\n")
+
+    def held_against(*words):
+        found = attack(*words, "--holdout", "others.csv", "--json")
+        (folder / "attacks.json").write_text(found)
+        text = run("check", "release", "--policy", "house.toml", "--attacks", "attacks.json")
+        return " ".join(text.split())
+
+    assert "Against House: 1 kept" in held_against("release")
+    assert "repeat it without --secret: 'job' not tried" in held_against(
+        "release", "--secret", "ill"
+    )
+    assert "with all quasi columns known: 'town' not tried" in held_against(
+        "release", "--known", "age"
+    )
+    (folder / "alone").mkdir()
+    people.to_csv(folder / "alone" / "t.csv", index=False)
+    by_file = held_against("alone/t.csv", "--known", "age,town", "--secret", "ill")
+    assert "does not say on which release it was measured" in by_file
+
+
+def test_figures_that_make_no_sense_keep_no_rule(folder):
+    found = json.loads(attack("release", "--holdout", "others.csv", "--json"))
+    (folder / "house.toml").write_text(
+        "title = 'House'\nsource = 'H'\ndate = 2024-05-01\n[[rules]]\nrule = 'attack'\n"
+        "attack = 'singling out'\nmost = 1\nsays = 'No more.'\nsource = '1'\n"
+    )
+    for excess, interval in ((float("nan"), [0.0, float("nan")]), (0.9, [-1.0, 0.5])):
+        found["attacks"][1] |= {"excess": excess, "interval": interval}
+        (folder / "attacks.json").write_text(json.dumps(found))
+        with pytest.raises(BadInput, match="without figures, or without sense"):
+            run("check", "release", "--policy", "house.toml", "--attacks", "attacks.json")
+
+
 def test_the_original_is_no_holdout(folder):
     with pytest.raises(BadInput, match="the holdout is the original"):
         attack("release", "--holdout", "people.csv")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.assessment.opened import Dialect, Opened, OtherTable, opened
 from discreet.assessment.samples import beside
@@ -22,6 +23,7 @@ from discreet.attacks import (
     singling_out,
 )
 from discreet.attacks._excess import widened
+from discreet.attacks._people import NobodyToAttack, one_of_each
 from discreet.check.folders import find_release
 from discreet.engines import Frame
 from discreet.engines.choice import open_engine
@@ -30,6 +32,8 @@ from discreet.recipe.roles import Roles
 from discreet.table.fingerprint import cell_numbers
 from discreet.table.labels import is_text
 
+# Columns that are added to tables: of which household, or else person, a row is; of which person.
+_ONE_OF, _PERSON = "discreet: one of", "discreet: person"
 # Records that are attacked as they are; of more, a sample is.
 _ROWS = 1_000_000
 
@@ -131,17 +135,20 @@ def attack(
         if one.note:
             tell(one.note)
         names = _shared(one)
-        before, after = beside(one.before, one.after, names, _ROWS)
+        whose = _whose(one.recipe.roles, one.before)
+        before, after = beside(one.before, one.after, [*names, *whose], _ROWS)
+        people, before, after = before, before.select(names), after.select(names)
         notes = _notes(one, before, paired=how["roles"] is None)
         held = None
         if holdout is not None:
-            held = _held(holdout, names, one, dialect)
+            others = held = _held(holdout, names, one, dialect, whose)
             wide = _also_there(one, held, names)
             _like_inside(held.select(wide), one.beside(wide)[0])
             held = held.select(names)
             notes += _like_inside(held, before)
         elif one.holdout is not None:
-            held = _held(one.holdout, names, one, None).select(names)
+            others = _held(one.holdout, names, one, None, whose)
+            held = others.select(names)
             notes.append(
                 f"the holdout is the {held.num_rows:,} records that were set aside before any step"
             )
@@ -149,6 +156,12 @@ def attack(
         secrets = _secrets(one, names, secret)
         keys = [] if roles is None else [name for name in roles.quasi if name in names]
         asked = _named(known, names, "known") or keys or [n for n in names if n not in secrets]
+        unit = None if roles is None else roles.unit
+        before = _with_people(before, people, whose, unit)
+        if held is not None:
+            held = _with_people(held, others, whose, unit)
+        if whose:
+            notes += _of_several(before, held, whose)
         given: dict[str, Any] = {
             "holdout": held,
             "hierarchies": one.recipe.hierarchies,
@@ -177,19 +190,26 @@ def _tried(
         # Among fewer records one's own stands out more: in all of them it may not at all.
         found.attacks.append(one if everybody is None else widened(one, 0.0))
 
+    def attempt(name: str, one: Callable[..., Attack], **how: Any) -> None:
+        tell(name)
+        try:
+            add(one(before, after, unit=unit, **how, **given))
+        except NobodyToAttack as error:
+            found.left_out[name] = str(error).removeprefix(f"{name} ")
+
+    unit, person = (name if name in before.column_names else None for name in (_ONE_OF, _PERSON))
     # Secrets are released, too, and isolate as well as keys do.
     everything = list(dict.fromkeys([*known, *secrets]))
     tell("singling out")
     for mode in ("several", "one"):
-        one = singling_out(before, after, mode=mode, known=everything, everybody=everybody, **given)
+        asked = {"mode": mode, "known": everything, "unit": person, **given}
+        one = singling_out(before, after, everybody=everybody, **asked)
         if everybody is not None:
             # Who has the whole release knows what is rare in it, as we know it of the sample.
-            apart = singling_out(before, after, mode=mode, known=everything, **given)
-            one = widened(one, *apart.interval)
+            one = widened(one, *singling_out(before, after, **asked).interval)
         found.attacks.append(one)
     if len(known) > 1:
-        tell("linkability")
-        add(linkability(before, after, known=known, **given))
+        attempt("linkability", linkability, known=known)
     else:
         found.left_out["linkability"] = "needs two known columns, one for each party"
     if not secrets:
@@ -197,8 +217,7 @@ def _tried(
     for name in secrets:
         columns = [one for one in known if one != name]
         if columns:
-            tell(f"inference of {name}")
-            add(inference(before, after, secret=name, known=columns, **given))
+            attempt(f"inference of {name}", inference, secret=name, known=columns)
         else:
             found.left_out[f"inference of {name}"] = "needs a known column besides"
     if given["holdout"] is None:
@@ -207,8 +226,7 @@ def _tried(
             "aside"
         )
     else:
-        tell("membership")
-        add(membership(before, after, known=everything, **given))
+        attempt("membership", membership, known=everything)
     return found
 
 
@@ -278,6 +296,46 @@ def _shared(one: Opened) -> list[str]:
     return found
 
 
+def _whose(roles: Roles | None, before: Frame) -> list[str]:
+    """Name the columns that say whose record a row is, the larger group first."""
+    given = [] if roles is None else [roles.household, roles.unit]
+    return [name for name in given if name is not None and name in before.schema.names]
+
+
+def _with_people(
+    table: pa.Table, people: pa.Table, whose: Sequence[str], unit: str | None
+) -> pa.Table:
+    """Add of which household, or else of which person, each row is, and of which person."""
+    said = {
+        name: pc.binary_join_element_wise(name, people[name].cast(pa.string()), ":")
+        for name in whose
+        if name in people.column_names
+    }
+    if said:
+        table = table.append_column(_ONE_OF, pc.coalesce(*said.values()))
+    if unit in said:
+        table = table.append_column(_PERSON, said[unit])
+    return table
+
+
+def _of_several(before: pa.Table, held: pa.Table | None, whose: Sequence[str]) -> list[str]:
+    """Say that one of those who belong together is attacked, and of whom it cannot be told."""
+    many = len(one_of_each(before[_ONE_OF], np.random.default_rng(0)))
+    called = " or ".join(f"'{name}'" for name in whose)
+    notes = []
+    if many < before.num_rows:
+        notes.append(
+            f"one record of each {called} is attacked, {many:,} of {before.num_rows:,}, because "
+            "what belongs together is found together; singling out goes by all"
+        )
+    if held is not None and _ONE_OF not in held.column_names:
+        notes.append(
+            f"the holdout has no column {called}: if several of its records belong together, the "
+            "intervals are too narrow"
+        )
+    return notes
+
+
 def _secrets(one: Opened, names: Sequence[str], secret: str | None) -> list[str]:
     if secret is not None:
         return _named([secret], names, "secret")
@@ -306,13 +364,20 @@ def _drawn(one: Opened) -> list[str]:
     return moved
 
 
-def _held(holdout: Any, names: Sequence[str], one: Opened, dialect: Dialect | None) -> pa.Table:
+def _held(
+    holdout: Any,
+    names: Sequence[str],
+    one: Opened,
+    dialect: Dialect | None,
+    besides: Sequence[str] = (),
+) -> pa.Table:
     """Read the holdout as the original was read."""
     how = {key: value for key, value in (dialect or {}).items() if value is not None}
     with open_engine("memory") as working:
         rules = one.recipe
         frame = working.read(
-            holdout, lambda there: [n for n in there if n in names], rules.null_markers,
+            holdout, lambda there: [n for n in there if n in (*names, *besides)],
+            rules.null_markers,
             rules.numeric, how,
         )  # fmt: skip
         table: pa.Table = frame.native()

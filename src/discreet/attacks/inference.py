@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from discreet.attacks import _trained
 from discreet.attacks._excess import Attack, Rate, concluded, widened
+from discreet.attacks._people import NobodyToAttack, some_people
 from discreet.attacks._reading import Reading, Tables, check_known, reading_of, tables_of
 from discreet.attacks._records import Records, records_of
 from discreet.errors import BadInput
@@ -59,6 +60,7 @@ def inference(
     width: float = WIDTH,
     queries: int = 2000,
     random_state: int = 0,
+    unit: str | None = None,
 ) -> Attack:
     """Guess a person's secret from what else is known of them.
 
@@ -87,6 +89,10 @@ def inference(
         released records are distinct, and the interval is wider then.
     random_state : int
         The seed of all draws.
+    unit : str, optional
+        The column of the original that says whose record a row is. Of each person, or household,
+        one record is attacked, drawn at random: the interval is of independent attempts, which
+        records of one person are not. So it is in the holdout, if that has the column.
 
     Returns
     -------
@@ -116,8 +122,8 @@ def inference(
     >>> found.detail["values"]["yes"]["recall"] > 0.8
     True
     """
-    tables = tables_of(original, protected, holdout)
-    columns = _columns(tables, secret, known)
+    tables, rows = some_people(tables_of(original, protected, holdout), unit, random_state)
+    columns = _columns(tables, secret, known, unit)
     whole(1).check("queries", queries)
     number(least=0).check("width", width)
     if by not in (None, "nearest", "model"):
@@ -127,18 +133,19 @@ def inference(
     answers = _answers_of(tables, reading, secret, width)
     draw = np.random.default_rng(random_state)
     queries = records.affordable(queries)
-    targets = _having(reading.values, reading, queries + (0 if by else _PILOTS), draw)
-    held = _having(reading.held, reading, queries, draw)
+    rows = rows[reading.values[rows] < reading.n_values]
+    # The first of the targets, which are in random order, choose and do not count.
+    pilots = 0 if by else min(_PILOTS, len(rows) // 5)
+    targets = draw.permutation(rows)[: pilots + queries]
+    held = draw.permutation(np.flatnonzero(reading.held < reading.n_values))[:queries]
     if not len(targets):
-        raise BadInput(f"column '{secret}' has no values to infer")
+        raise NobodyToAttack(f"column '{secret}' has no values to infer")
     if tables.holdout is not None and not len(held):
-        raise BadInput(f"column '{secret}' has no values in the holdout")
+        raise NobodyToAttack(f"column '{secret}' has no values in the holdout")
     people = np.hstack([records.people(targets), records.people(held, held=True)])
     seed = int(draw.integers(_SEED))
     tried: list[Intruder] = [by] if by else ["nearest", "model"]
     given = {one: _ask(one, records, reading, answers, people, seed) for one in tried}
-    # The first of the targets, which are in random order, choose and do not count.
-    pilots = 0 if by else min(_PILOTS, len(targets) // 5)
     truth = reading.values[targets]
     best = max(tried, key=lambda one: answers.gain(given[one][:pilots], truth[:pilots]))
     found = _told(
@@ -158,24 +165,19 @@ def inference(
     return found
 
 
-def _columns(tables: Tables, secret: str, known: Sequence[str] | None) -> list[str]:
+def _columns(
+    tables: Tables, secret: str, known: Sequence[str] | None, unit: str | None
+) -> list[str]:
     """Return what is known, after a look at the names."""
     if not isinstance(secret, str):
         raise BadInput("secret must be the name of one column")
     check_known(tables, [secret], "secret")
     if known is None:
-        known = [name for name in tables.shared if name != secret]
+        known = [name for name in tables.shared if name not in (secret, unit)]
     check_known(tables, known)
     if secret in known:
         raise BadInput(f"'{secret}' is known and secret; it can be only one of them")
     return list(known)
-
-
-def _having(
-    values: np.ndarray, reading: Reading, most: int, draw: np.random.Generator
-) -> np.ndarray:
-    """Draw people whose secret is not null, in random order."""
-    return draw.permutation(np.flatnonzero(values < reading.n_values))[:most]
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,7 @@ class _Classes:
 
 @dataclass(frozen=True)
 class _Numbers(_Classes):
-    """Answers that are numbers: right if they are within half a width of the person's."""
+    """Answers that are numbers: right if they are no farther than `half` from the person's."""
 
     known: np.ndarray
     half: float

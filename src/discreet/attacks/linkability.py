@@ -21,6 +21,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from discreet.attacks._excess import Attack, concluded
+from discreet.attacks._people import NobodyToAttack, some_people
 from discreet.attacks._reading import Tables, check_known, tables_of
 from discreet.attacks._records import Records, records_of, some_of
 from discreet.errors import BadInput
@@ -44,6 +45,7 @@ def linkability(
     queries: int = 2000,
     among: int = 100,
     random_state: int = 0,
+    unit: str | None = None,
 ) -> Attack:
     """Two parties put together what they know of the same people, by means of the release.
 
@@ -68,6 +70,10 @@ def linkability(
         party. There are fewer where a table has fewer people.
     random_state : int
         The seed of all draws.
+    unit : str, optional
+        The column of the original that says whose record a row is. Of each person, or household,
+        one record is attacked, drawn at random: the interval is of independent attempts, which
+        records of one person are not. So it is in the holdout, if that has the column.
 
     Returns
     -------
@@ -95,22 +101,22 @@ def linkability(
     >>> found.interval[0] < 0 < found.interval[1]
     True
     """
-    tables = tables_of(original, protected, holdout)
-    parties = _parties(tables, known)
+    tables, rows = some_people(tables_of(original, protected, holdout), unit, random_state)
+    parties = _parties(tables, known, unit)
     whole(1).check("queries", queries)
     whole(2).check("among", among)
     draw = np.random.default_rng(random_state)
-    n, n_held = tables.original.num_rows, _rows(tables.holdout)
+    n, n_held = len(rows), _rows(tables.holdout)
     if n < 2 or n_held == 1:
-        raise BadInput("linkability needs at least two people to tell apart in each table")
+        raise NobodyToAttack("linkability needs at least two people to tell apart in each table")
     sides = [records_of(tables, columns, hierarchies, drawn) for columns in parties]
     among = min(among, n, n_held or n)
     queries = min(side.affordable(queries) for side in sides)
-    attacked = _linked(sides, some_of(n, queries, draw), n, among, draw)
+    attacked = _linked(sides, rows[some_of(n, queries, draw)], rows, among, draw)
     controlled = None
     if n_held:
         chosen = some_of(n_held, queries, draw)
-        controlled = _linked(sides, chosen, n_held, among, draw, held=True)
+        controlled = _linked(sides, chosen, np.arange(n_held), among, draw, held=True)
     return concluded(
         "linkability",
         attacked,
@@ -125,10 +131,12 @@ def _rows(table: Any) -> int:
     return 0 if table is None else int(table.num_rows)
 
 
-def _parties(tables: Tables, known: Sequence[Any] | None) -> tuple[list[str], list[str]]:
+def _parties(
+    tables: Tables, known: Sequence[Any] | None, unit: str | None
+) -> tuple[list[str], list[str]]:
     """Return the columns of each party."""
     if known is None:
-        known = tables.shared
+        known = [name for name in tables.shared if name != unit]
         if len(known) < 2:
             raise BadInput("linkability needs two columns that all tables have, one for each party")
     if isinstance(known, str) or not len(known):
@@ -149,7 +157,7 @@ def _parties(tables: Tables, known: Sequence[Any] | None) -> tuple[list[str], li
 def _linked(
     sides: Sequence[Records],
     targets: np.ndarray,
-    n: int,
+    everybody: np.ndarray,
     among: int,
     draw: np.random.Generator,
     held: bool = False,
@@ -163,7 +171,7 @@ def _linked(
         asked = len(pool)
         if asked < among:
             # The last few are looked for among as many as all others are.
-            rest = np.setdiff1d(np.arange(n), pool)
+            rest = np.setdiff1d(everybody, pool)
             pool = np.append(pool, draw.permutation(rest)[: among - asked])
         likely = _likely(sides, joint, pool, held)[:asked]
         best = likely >= likely.max(axis=1, keepdims=True) * (1 - _TIED)

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from discreet.attacks._excess import Attack, Interval, Rate, Z, sentence
+from discreet.attacks._people import some_people
 from discreet.attacks._reading import check_known, tables_of
 from discreet.attacks._records import Records, records_of, some_of
 from discreet.errors import BadInput
@@ -49,6 +50,7 @@ def membership(
     drawn: Sequence[str] = (),
     queries: int = 2000,
     random_state: int = 0,
+    unit: str | None = None,
 ) -> Attack:
     """Tell who is in the release from who is not, by how well the nearest record fits.
 
@@ -70,6 +72,10 @@ def membership(
         million released records are distinct, and the interval is wider then.
     random_state : int
         The seed of all draws.
+    unit : str, optional
+        The column of the original that says whose record a row is. Of each person, or household,
+        one record is attacked, drawn at random: the interval is of independent attempts, which
+        records of one person are not. So it is in the holdout, if that has the column.
 
     Returns
     -------
@@ -97,15 +103,15 @@ def membership(
             "membership needs a holdout: without people who are not in the release, nobody can be "
             "told apart from them"
         )
-    tables = tables_of(original, protected, holdout)
+    tables, rows = some_people(tables_of(original, protected, holdout), unit, random_state)
     assert tables.holdout is not None
     whole(1).check("queries", queries)
-    known = tables.shared if known is None else known
+    known = [name for name in tables.shared if name != unit] if known is None else known
     check_known(tables, known)
     draw = np.random.default_rng(random_state)
     records = records_of(tables, known, hierarchies, drawn)
     queries = records.affordable(queries)
-    inside = some_of(tables.original.num_rows, queries, draw)
+    inside = rows[some_of(len(rows), queries, draw)]
     outside = some_of(tables.holdout.num_rows, queries, draw)
     own, other = _nearest(records, inside), _nearest(records, outside, held=True)
     found, interval = gain(own, other, draw)

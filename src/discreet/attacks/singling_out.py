@@ -35,6 +35,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.attacks._excess import Attack, Interval, Rate, Z, concluded, hybrid, sentence
+from discreet.attacks._people import People, check_unit
 from discreet.attacks._predicates import Column, Predicates, column_of
 from discreet.attacks._reading import Tables, check_known, reading_of, tables_of
 from discreet.errors import BadInput
@@ -65,6 +66,7 @@ def singling_out(
     drawn: Sequence[str] = (),
     queries: int = 2000,
     random_state: int = 0,
+    unit: str | None = None,
     everybody: Frame | None = None,
 ) -> Attack:
     """Isolate people of the original by what is rare in the release.
@@ -92,6 +94,10 @@ def singling_out(
         The most predicates; no two are the same.
     random_state : int
         The seed of all draws.
+    unit : str, optional
+        The column of the original, and of the holdout, that says whose record a row is, where
+        people have several: one of them is isolated by what is true of some of their records and
+        of nobody else's. Without it, and among `everybody`, every row is a person.
     everybody : Frame, optional
         All people, where `original` and `protected` are a sample of them: predicates are made of
         the sample, and counted among all.
@@ -101,7 +107,8 @@ def singling_out(
     Attack
         A success is a predicate that is true of exactly one person of the original. A guess takes
         columns to be independent: a predicate of the share p by the margins isolates one of N
-        people with a chance of N p (1 - p)^(N - 1). `detail` has how many predicates were true of
+        people with a chance of N p (1 - p)^(N - 1), or if they have several records, by as many
+        draws for each. `detail` has how many predicates were true of
         nobody, of one, and of more.
 
     Examples
@@ -126,7 +133,12 @@ def singling_out(
     whole(1, optional=True).check("columns", columns)
     if mode not in ("several", "one"):
         raise BadInput(f"mode must be 'several' or 'one' (columns in a predicate), not {mode!r}")
-    names = _names(tables, known)
+    names = _names(tables, known, unit)
+    if everybody is not None:
+        unit = None
+    people = People.of(tables.original, unit)
+    if unit is not None:
+        check_unit(tables, unit)
     given = hierarchies or {}
 
     def column(tables: Tables, name: str) -> Column:
@@ -139,20 +151,23 @@ def singling_out(
     else:
         asked = _on_several(read, columns, queries, draw)
     if everybody is None:
-        people = [one.reading.values for one in asked.columns]
-        among = tables.original.num_rows, asked.counts(people), asked.shares(people)
+        values = [one.reading.values for one in asked.columns]
+        among = people.counts(asked, values), asked.shares(values)
     else:
-        among = everybody.num_rows, *_among_all(asked, tables, names, everybody, column)
-    return _isolated(asked, tables, {"mode": mode, "columns": names}, *among)
+        people = People.alone(everybody.num_rows)
+        among = _among_all(asked, tables, names, everybody, column)
+    held = None if tables.holdout is None else People.of(tables.holdout, unit)
+    return _isolated(asked, {"mode": mode, "columns": names}, people, held, *among)
 
 
-def _names(tables: Tables, known: Sequence[str] | None) -> list[str]:
+def _names(tables: Tables, known: Sequence[str] | None, unit: str | None) -> list[str]:
     if known is not None:
         check_known(tables, known)
         return list(known)
-    if not tables.shared:
+    names = [name for name in tables.shared if name != unit]
+    if not names:
         raise BadInput("singling out needs a column that all tables have")
-    return tables.shared
+    return names
 
 
 def _on_one(
@@ -261,15 +276,14 @@ def _among_all(
 
 def _isolated(
     asked: Predicates,
-    tables: Tables,
     how: Mapping[str, Any],
-    n: int,
+    people: People,
+    others: People | None,
     count: np.ndarray,
     share: np.ndarray,
 ) -> Attack:
-    """Conclude from how many of n people predicates are true of."""
-    with np.errstate(divide="ignore"):
-        expected = n * share * np.exp((n - 1) * np.log1p(-np.minimum(share, 1 - 1e-16)))
+    """Conclude from how many people predicates are true of."""
+    n, expected = len(people), people.alone_by_chance(share)
     right = (count == 1).astype(np.float64)
     detail = {
         **how,
@@ -279,15 +293,15 @@ def _isolated(
     }
     if not len(asked):
         none = Rate(0, 0)
-        control = None if tables.holdout is None else none
+        control = None if others is None else none
         against: Literal["holdout", "guess"] = "guess" if control is None else "holdout"
         could_be = none.interval
         return Attack("singling out", none, control, none, 0.0, could_be, against, _NOTHING, detail)
-    if tables.holdout is None:
+    if others is None:
         return concluded("singling out", right, expected, did=_DID, detail=detail)
     weight = np.where(count == 0, float(n), np.where(count == 1, 1.0, 0.0))
     held = [one.reading.held for one in asked.columns]
-    control, interval = _against(asked, right, weight, held)
+    control, interval = _against(asked, right, weight, held, others)
     attack, guess = Rate(float(right.sum()), len(right)), Rate(float(expected.sum()), len(right))
     excess = attack.value - control.value
     said = sentence(_DID, attack, control, guess, excess, interval)
@@ -295,18 +309,19 @@ def _isolated(
 
 
 def _against(
-    asked: Predicates, right: np.ndarray, weight: np.ndarray, held: Sequence[np.ndarray]
+    asked: Predicates,
+    right: np.ndarray,
+    weight: np.ndarray,
+    held: Sequence[np.ndarray],
+    others: People,
 ) -> tuple[Rate, Interval]:
     """Return the rate of the control group, and the interval of the excess."""
-    size, m = len(asked), len(held[0])
+    size, m = len(asked), len(others)
     some = np.flatnonzero(weight)
     hits, met = np.zeros(size), np.zeros(m)
-    for part, bits in asked.some(some).bits(held):
-        hits[some] += np.bitwise_count(bits).sum(axis=0, dtype=np.int64)
-        for first in range(0, len(some), 256):
-            chosen = slice(first, first + 256)
-            true = np.unpackbits(bits[:, chosen], axis=0, count=part.stop - part.start)
-            met[part] += true @ weight[some[chosen]]
+    for chosen, part, true in others.met(asked.some(some), held):
+        hits[some[chosen]] += true.sum(axis=0, dtype=np.int64)
+        met[part] += true @ weight[some[chosen]]
     own = weight * hits / m  # of each predicate
     each = met / size  # of each person of the holdout
     rate = float(own.mean())

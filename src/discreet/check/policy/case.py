@@ -157,7 +157,7 @@ class Case:
         if not found:
             raise BadInput(f"{path} holds no attacks; write it with `discreet attack --json`")
         if not all(_measured(one) for one in found):
-            raise BadInput(f"{path} has an attack without figures; write it anew")
+            raise BadInput(f"{path} has an attack without figures, or without sense; write it anew")
         return found
 
     def of_another(self, attack: Mapping[str, Any]) -> bool:
@@ -187,12 +187,14 @@ def _attacks(content: Any, release: Any = None) -> Iterator[dict[str, Any]]:
 
 
 def _measured(attack: Mapping[str, Any]) -> bool:
-    """Tell whether an attack has its estimate and both ends of its interval."""
+    """Tell whether an attack has its estimate, between both ends of its interval."""
     ends = attack.get("interval")
     return (
         isinstance(ends, list)
         and len(ends) == 2
         and all(isinstance(figure, int | float) for figure in (attack["excess"], *ends))
+        # Also false of what is not a number. The ends may be off by rounding.
+        and ends[0] - 1e-9 <= attack["excess"] <= ends[1] + 1e-9
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from discreet.check.findings import NEEDS_INTERNAL, NEEDS_ORIGINAL, counted
 from discreet.check.leaks import NOTHING
 from discreet.check.order import ORDERED
-from discreet.check.policy.case import Case, Found
+from discreet.check.policy.case import Case, Found, quoted
 from discreet.errors import nearest
 from discreet.recipe.policies import (
     AttackRule,
@@ -123,13 +123,36 @@ def attack(rule: AttackRule, case: Case) -> Found:
         f"95 % certainty at most {_points(upper)}; the rule allows {_points(rule.most)}"
     )
     if figure <= rule.most:
-        return Found("kept", found) if controlled else Found("open", found, None, _HOLDOUT)
+        if not controlled:
+            return Found("open", found, None, _HOLDOUT)
+        missing = _not_tried(known, case)
+        return Found("kept", found) if missing is None else Found("open", found, None, missing)
     if not controlled:
         return Found("missed", found, None, f"treat the columns more strongly, or it {_HOLDOUT}")
     if excess <= rule.most:
         remedy = "repeat it with more --queries or a larger holdout: the estimate is below"
         return Found("missed", found, None, remedy)
     return Found("missed", found, None, "treat the columns that the attack uses more strongly")
+
+
+def _not_tried(known: Sequence[Mapping[str, Any]], case: Case) -> str | None:
+    """Say what an attack left out that an intruder would not: keys, secrets, the release itself."""
+    if case.evidence is not None and not all(one.get("release") for one in known):
+        return (
+            "the file does not say on which release it was measured: give `discreet attack` the "
+            "folder of the release, not a table alone"
+        )
+    details = [one["detail"] for one in known if isinstance(one.get("detail"), dict)]
+    for detail in details:
+        told = detail.get("known", detail.get("columns"))
+        if isinstance(told, list):
+            flat = [n for one in told for n in (one if isinstance(one, list) else [one])]
+            if few := [name for name in case.quasi if name not in (*flat, detail.get("secret"))]:
+                return f"repeat it with all quasi columns known: {quoted(few)} not tried"
+    secrets = [detail["secret"] for detail in details if "secret" in detail]
+    if secrets and (rest := [name for name in case.confidential if name not in secrets]):
+        return f"repeat it without --secret: {quoted(rest)} not tried"
+    return None
 
 
 def _figure(rule: AttackRule, one: Mapping[str, Any]) -> float:
