@@ -79,7 +79,7 @@ def method_fields(name: str) -> tuple[Field, ...]:
     Examples
     --------
     >>> [(one.name, one.kind, one.default) for one in method_fields("oma")][:2]
-    [('k', 'toml', None), ('spikes', 'choice', 'split')]
+    [('k', 'toml', None), ('objective', 'choice', 'l2')]
     """
     from discreet.registry import find_method, parameters
 

@@ -1,22 +1,198 @@
-"""Placeholder."""
+"""The releases on a plane of risk and loss, and the levels of a generalization as sliders."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import threading
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from discreet.app.pages.result import finished
+from discreet.errors import BadInput
+
 if TYPE_CHECKING:
     from discreet.app.server import Desk
+    from discreet.generalization.nodes import NodeLook, Nodes
+
+_WIDE, _HIGH, _EDGE = 520, 300, 46
 
 
 def router(desk: Desk) -> APIRouter:
     """Answer to what is done on the page."""
     routes = APIRouter()
+    lock = threading.Lock()
 
     @routes.get("/explore")
-    def page(request: Request) -> HTMLResponse:
-        return desk.page("refused.html", "explore", request, said="not yet")
+    def page(request: Request, a: int | None = None, b: int | None = None) -> HTMLResponse:
+        return desk.page("explore.html", "explore", request, **_plane(desk, a, b))
+
+    @routes.get("/explore/sliders")
+    def sliders() -> HTMLResponse:
+        with lock:
+            return desk.part("sliders.html", **_sliders(desk))
+
+    @routes.get("/explore/node")
+    def node(request: Request) -> HTMLResponse:
+        with lock:
+            nodes = _nodes(desk)
+            levels = _levels(nodes, request.query_params)
+            shown = desk.templates.get_template("node.html")
+            return HTMLResponse(shown.render(**_node(nodes, nodes.at(levels))))
+
+    @routes.get("/explore/best")
+    def best(request: Request) -> HTMLResponse:
+        with lock:
+            nodes = _nodes(desk)
+            levels = _levels(nodes, request.query_params)
+            fixed = {n: levels[n] for n in request.query_params.getlist("fix") if n in levels}
+            found = nodes.best(fixed)
+            if found is None:
+                raise BadInput("with these columns fixed, no levels keep what is asked")
+            return desk.part("sliders.html", **_sliders(desk, found, fixed))
+
+    @routes.post("/explore/take")
+    async def take(request: Request) -> HTMLResponse:
+        form = await request.form()
+        given = {key: str(form[key]) for key in form}
+        with lock:
+            levels = _levels(_nodes(desk), given)
+        said = "levels " + ", ".join(f"{name} {level}" for name, level in levels.items())
+
+        def change(recipe: dict[str, Any]) -> dict[str, Any]:
+            steps = [dict(step) for step in recipe["steps"]]
+            for step in steps:
+                if step["method"] == "generalize":
+                    step.pop("local", None)
+                    step["levels"] = levels
+                    break
+            return {**recipe, "steps": steps}
+
+        notice = desk.space.edit(said[:120], change, int(given["version"]))
+        return desk.part("notice.html", said=notice or "Taken. Run it on the page Protect.")
 
     return routes
+
+
+def _plane(desk: Desk, a: int | None, b: int | None) -> dict[str, Any]:
+    """Lay the runs out by risk and loss; those that no other beats are joined."""
+    points = []
+    for run in finished(desk):
+        result = desk.queue.result(run["number"])
+        assert result is not None
+        found = result["assessment"]
+        risk = found["risk"].get("individual_risk", {}).get("after", {}).get("mean")
+        loss = found["utility"].get("information_loss", {}).get("value")
+        if risk is None or loss is None:
+            continue
+        points.append(
+            {
+                "number": run["number"],
+                "said": run["said"],
+                "risk": risk,
+                "loss": loss,
+                "passed": result["decision"]["verdict"]["passed"],
+                "became": {c["column"]: c["became"] for c in result["decision"]["columns"]},
+            }
+        )
+    most = max([one["risk"] for one in points], default=1.0) or 1.0
+    for one in points:
+        one["x"] = round(_EDGE + (_WIDE - 2 * _EDGE) * one["loss"], 1)
+        one["y"] = round(_HIGH - _EDGE - (_HIGH - 2 * _EDGE) * one["risk"] / most, 1)
+        one["front"] = not any(_beats(other, one) for other in points)
+    front = sorted((one for one in points if one["front"]), key=lambda one: one["loss"])
+    by_number = {one["number"]: one for one in points}
+    chosen = [by_number[n] for n in (a, b) if n in by_number]
+    if not chosen and points:
+        chosen = points[:1]
+    columns = list(dict.fromkeys(name for one in chosen for name in one["became"]))
+    return {
+        "points": points,
+        "line": " ".join(f"{one['x']},{one['y']}" for one in front),
+        "most": most,
+        "size": (_WIDE, _HIGH, _EDGE),
+        "chosen": chosen,
+        "columns": columns,
+    }
+
+
+def _beats(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Tell whether a release is better in one respect and worse in none."""
+    better = one["risk"] < other["risk"] or one["loss"] < other["loss"]
+    return bool(better and one["risk"] <= other["risk"] and one["loss"] <= other["loss"])
+
+
+def _step(desk: Desk) -> Any:
+    """Return the recipe's step that generalizes, validated."""
+    from discreet.recipe.recipe import content_of, read_step
+
+    for number, step in enumerate(content_of(desk.space.recipe_file).get("steps", []), start=1):
+        if step.get("method") == "generalize" and step.get("privacy"):
+            try:
+                return read_step(step, number)
+            except ValueError as error:
+                raise BadInput(str(error)) from None
+    raise BadInput("the recipe has no step generalize with a privacy model; propose or add one")
+
+
+def _nodes(desk: Desk) -> Nodes:
+    """Return the lattice of that step, made once for its hierarchies, models and quality."""
+    from discreet.generalization.nodes import Nodes
+
+    step = _step(desk)
+    method = step.build()
+    method.local = False
+    wanted = [*step.columns, *method.reads]
+    named = ("hierarchies", "privacy", "quality", "aggregate", "weights", "suppression_limit")
+    key = ("nodes", *(repr(getattr(method, name)) for name in named))
+
+    def made() -> Nodes:
+        import pyarrow as pa
+
+        seen = desk.look.seen
+        return Nodes(method, pa.table({name: seen.column(name) for name in wanted}))
+
+    found: Nodes = desk.look.once(key, made)
+    return found
+
+
+def _levels(nodes: Nodes, given: Any) -> dict[str, int]:
+    levels = {}
+    for name, height in nodes.height.items():
+        try:
+            level = int(given.get(f"level.{name}", 0))
+        except ValueError:
+            raise BadInput("a level is a whole number") from None
+        levels[name] = min(max(level, 0), height)
+    return levels
+
+
+def _node(nodes: Nodes, at: NodeLook) -> dict[str, Any]:
+    shown = {}
+    for name, level in at.levels.items():
+        labels = [str(label) for label in nodes.labels(name, level)[:4]]
+        more = len(nodes.labels(name, level)) - len(labels)
+        shown[name] = ", ".join(labels) + (f" and {more:,} more" if more else "")
+    records = nodes.records
+    return {"at": at, "labels": shown, "records": records, "share": at.suppressed / max(records, 1)}
+
+
+def _sliders(
+    desk: Desk, at: NodeLook | None = None, fixed: dict[str, int] | None = None
+) -> dict[str, Any]:
+    nodes = _nodes(desk)
+    best = desk.look.once(("best", id(nodes)), nodes.best)
+    step = _step(desk)
+    if at is None:
+        own = step.levels or {}
+        whole = {n: v for n, v in own.items() if isinstance(v, int)}
+        start = best.levels if best is not None else nodes.height
+        at = nodes.at({**start, **whole})
+    return {
+        "nodes": nodes,
+        "best": best,
+        "local": bool(step.local),
+        "fixed": fixed or {},
+        "version": desk.space.current,
+        **_node(nodes, at),
+    }
