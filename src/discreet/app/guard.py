@@ -71,7 +71,11 @@ class Guard:
         if int(headers.get("content-length") or 0) > MOST_BYTES:
             await _answer(send, 413, "That is too much at once.")
             return
-        await self.app(scope, _limited(receive), _with_headers(send))
+        body = _Body(receive, send)
+        try:
+            await self.app(scope, body.receive, body.send)
+        except _TooMuch:
+            await body.refuse()
 
     def _foreign(self, headers: dict[str, str], method: str) -> str | None:
         """Say what is wrong with where a request comes from."""
@@ -104,22 +108,36 @@ class Guard:
         return value if value.isascii() else ""
 
 
-class TooMuch(Exception):
+class _TooMuch(Exception):
     """A body is larger than it said, or than any should be."""
 
 
-def _limited(receive: Receive) -> Receive:
-    seen = 0
+class _Body:
+    """A request whose body ends where it is too large, whatever its headers said."""
 
-    async def limited() -> MutableMapping[str, Any]:
-        nonlocal seen
-        message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > MOST_BYTES:
-            raise TooMuch
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive, self._send = receive, _with_headers(send)
+        self._bytes, self._answered = 0, False
+
+    async def receive(self) -> MutableMapping[str, Any]:
+        message = await self._receive()
+        self._bytes += len(message.get("body", b""))
+        if self._bytes > MOST_BYTES:
+            raise _TooMuch
         return message
 
-    return limited
+    async def send(self, message: MutableMapping[str, Any]) -> None:
+        if self._bytes > MOST_BYTES:
+            # Whoever read the body may have taken the error for one of the form.
+            await self.refuse()
+            return
+        self._answered = True
+        await self._send(message)
+
+    async def refuse(self) -> None:
+        if not self._answered:
+            self._answered = True
+            await _answer(self._send, 413, "That is too much at once.")
 
 
 def _with_headers(send: Send) -> Send:

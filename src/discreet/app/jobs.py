@@ -71,9 +71,18 @@ class Queue:
         raise BadInput(f"there is no run {number}")
 
     def add(
-        self, recipe: str, said: str, version: int, out: Path | None = None, **options: Any
+        self,
+        recipe: str,
+        said: str,
+        version: int,
+        out: Path | None = None,
+        kind: str = "protect",
+        **options: Any,
     ) -> int:
-        """Put a run of a recipe's text into the queue; it is written to `out`, or kept here."""
+        """Put a run of a recipe's text into the queue; it is written to `out`, or kept here.
+
+        Its kind is `protect`, or `search`, which looks for recipes.
+        """
         with self._lock:
             number = max([run["number"] for run in self.all()], default=0) + 1
             folder = self.path(number)
@@ -82,13 +91,14 @@ class Queue:
             state = self.space.state
             run = {
                 "number": number,
+                "kind": kind,
                 "version": version,
                 "said": said,
                 "status": "waiting",
                 "added": _now(),
                 "input": state["input"],
                 "dialect": state["dialect"],
-                "out": str(out or folder / "release"),
+                "out": str(out or folder / ("release" if kind == "protect" else "front")),
                 "options": options,
                 "error": None,
             }

@@ -19,7 +19,7 @@ from fastapi.responses import HTMLResponse, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from discreet.app.guard import Guard, TooMuch
+from discreet.app.guard import Guard
 from discreet.app.jobs import Queue
 from discreet.app.look import Look
 from discreet.app.workspace import Folders, Workspace
@@ -51,11 +51,9 @@ class Desk:
         """Return a page, or for a request from within one only the part that it asked for."""
         if "hx-request" in request.headers:
             return self.part(template, **content)
-        return HTMLResponse(
-            self.templates.get_template("page.html").render(
-                stage=stage, stages=STAGES, inner=template, **self.beside(stage), **content
-            )
-        )
+        whole = {"stage": stage, "stages": STAGES, "inner": template}
+        found = self.templates.get_template("page.html")
+        return HTMLResponse(found.render(**whole, **(self.beside() | content)))
 
     def part(self, template: str, **content: Any) -> HTMLResponse:
         """Return a part of a page, and the recipe beside it as it is now."""
@@ -63,7 +61,7 @@ class Desk:
         aside = self.templates.get_template("aside.html").render(swap=True, **self.beside())
         return HTMLResponse(own + aside)
 
-    def beside(self, stage: str = "") -> dict[str, Any]:
+    def beside(self) -> dict[str, Any]:
         """Return what stands beside every page: the recipe, and what is wrong with it."""
         state = self.space.state
         by_number = {one["number"]: one for one in state["versions"]}
@@ -124,10 +122,6 @@ def make_app(space: Workspace, roots: Sequence[Path]) -> FastAPI:
     @app.exception_handler(BadInput)
     async def refused(request: Request, error: BadInput) -> HTMLResponse:
         return _said(desk, request, " ".join(str(error).splitlines()), 422)
-
-    @app.exception_handler(TooMuch)
-    async def too_much(request: Request, error: TooMuch) -> HTMLResponse:
-        return HTMLResponse("That is too much at once.", 413)
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> HTMLResponse:

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import tomllib
 import warnings
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ def main(folder: Path) -> int:
 
         tell("starting")
         try:
-            result = _protect(folder, run, tell)
+            result = (_search if run["kind"] == "search" else _protect)(folder, run, tell)
         except Exception as error:
             write_private(folder / "error", _in_a_sentence(error))
             return 1
@@ -64,6 +65,29 @@ def _protect(folder: Path, run: dict[str, Any], tell: Any) -> dict[str, Any]:
         "check": None if release.check is None else release.check.to_dict(),
         "assessment": assessment.to_dict(),
     }
+
+
+def _search(folder: Path, run: dict[str, Any], tell: Any) -> dict[str, Any]:
+    """Do what `discreet search` does, with the recipe's roles and hierarchies."""
+    from discreet.tuning.search import search
+
+    last = [""]
+
+    def progress(now: Any) -> None:
+        said = f"{now.doing}: {now.evaluations:,} recipes tried, {now.points:,} on the front"
+        if said != last[0]:
+            last[0] = said
+            tell(said)
+
+    front = search(
+        Path(run["input"]),
+        tomllib.loads((folder / "recipe.toml").read_text(encoding="utf-8")),
+        out=Path(run["out"]),
+        dialect=run["dialect"],
+        progress=progress,
+        **run["options"],
+    )
+    return {"front": front.to_dict()}
 
 
 def _in_a_sentence(error: Exception) -> str:

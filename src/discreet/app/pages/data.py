@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+import pyarrow as pa
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse
 
 from discreet.errors import BadInput
+from discreet.table.columns import float_values
 
 if TYPE_CHECKING:
     from discreet.app.server import Desk
@@ -178,19 +180,12 @@ def bars(column: Encoded) -> list[float]:
     if not len(counts) or counts.sum() == 0:
         return []
     if column.kind == "numeric" and len(counts) > _BARS:
-        values = np.asarray(
-            column.values.cast("float64") if not _is_time(column) else column.values.cast("int64"),
-            float,
-        )
+        values = float_values(pa.chunked_array([column.values]), column.name)
         held = np.isfinite(values)
         counts = np.histogram(values[held], _BARS, weights=counts[held])[0].astype(float)
     elif column.kind != "numeric":
         counts = np.sort(counts)[::-1][:_BARS]
     return [float(x) for x in counts / counts.max()]
-
-
-def _is_time(column: Encoded) -> bool:
-    return str(column.values.type).startswith(("date", "time", "duration"))
 
 
 def _listing(desk: Desk, folder: str | None) -> dict[str, Any]:

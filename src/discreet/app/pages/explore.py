@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse
 
-from discreet.app.pages.result import finished
+from discreet.app.pages.result import ended, finished
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -51,6 +52,18 @@ def router(desk: Desk) -> APIRouter:
                 raise BadInput("with these columns fixed, no levels keep what is asked")
             return desk.part("sliders.html", **_sliders(desk, found, fixed))
 
+    @routes.post("/explore/recipe")
+    def recipe(
+        run: Annotated[int, Form()], name: Annotated[str, Form()], version: Annotated[int, Form()]
+    ) -> HTMLResponse:
+        front = next((one for one in _searches(desk) if one["number"] == run), None)
+        point = next((one for one in (front or {}).get("points", []) if one["name"] == name), None)
+        if point is None:
+            raise BadInput("that search has no such recipe")
+        text = (Path(desk.queue.get(run)["out"]) / point["recipe"]).read_text(encoding="utf-8")
+        notice = desk.space.replace(text, f"recipe {name} of search {run}", version)
+        return desk.part("notice.html", said=notice or "Taken. Run it on the page Protect.")
+
     @routes.post("/explore/take")
     async def take(request: Request) -> HTMLResponse:
         form = await request.form()
@@ -72,6 +85,16 @@ def router(desk: Desk) -> APIRouter:
         return desk.part("notice.html", said=notice or "Taken. Run it on the page Protect.")
 
     return routes
+
+
+def _searches(desk: Desk) -> list[dict[str, Any]]:
+    """Return what searches found, the last one first."""
+    found = []
+    for run in ended(desk):
+        result = desk.queue.result(run["number"]) if run["kind"] == "search" else None
+        if result is not None:
+            found.append({"number": run["number"], **result["front"]})
+    return found
 
 
 def _plane(desk: Desk, a: int | None, b: int | None) -> dict[str, Any]:
@@ -113,6 +136,8 @@ def _plane(desk: Desk, a: int | None, b: int | None) -> dict[str, Any]:
         "size": (_WIDE, _HIGH, _EDGE),
         "chosen": chosen,
         "columns": columns,
+        "searches": _searches(desk),
+        "version": desk.space.current,
     }
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from typing import TYPE_CHECKING, Annotated, Any
 
+import tomli_w
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse
 
@@ -13,6 +15,7 @@ from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.app.server import Desk
+    from discreet.inspection.proposal import Proposal
 
 _TREATED = ("quasi", "confidential", "insensitive")
 
@@ -83,6 +86,17 @@ def router(desk: Desk) -> APIRouter:
         if problem is not None:
             raise BadInput(problem)
         desk.queue.add(desk.space.text, "a release", desk.space.current)
+        return desk.part("runs.html", **runs_shown(desk))
+
+    @routes.post("/protect/search")
+    def search(
+        minutes: Annotated[float, Form()] = 1.0, k: Annotated[int, Form()] = 5
+    ) -> HTMLResponse:
+        if not 0 < minutes <= 24 * 60:
+            raise BadInput("a search takes some minutes, and a day at most")
+        text = tomli_w.dumps(_searched(desk, k))
+        said = f"a search of {minutes:g} min"
+        desk.queue.add(text, said, desk.space.current, kind="search", minutes=minutes)
         return desk.part("runs.html", **runs_shown(desk))
 
     @routes.get("/protect/runs")
@@ -178,26 +192,53 @@ def _proposed(
     keep: list[str],
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Propose steps for what is asked, with the recipe's roles."""
-    import tomllib
-
-    from discreet.app.pages.data import role_of
     from discreet.inspection.candidates import try_out
-    from discreet.inspection.proposal import ANSWERS, propose
 
-    seen, recipe = desk.look.seen, desk.space.recipe
-    given = {look.name: role_of(recipe, look.name) for look in seen.columns}
-    answers = {name: role for name, role in given.items() if role in ANSWERS}
-    proposal, choice = try_out(propose(seen, answers), seen)
+    own, recipe = _own_trees(desk), desk.space.recipe
+    proposal, choice = try_out(_proposal(desk), desk.look.seen)
     content = tomllib.loads(proposal.text)
     # What else the recipe says stays: pseudonyms, targets, and all that has no field here.
     content = {**recipe, **content, "roles": {**recipe.get("roles", {}), **content["roles"]}}
     for step in content.get("steps", []):
         _ask(step, k, l, blanked, keep)
+        for name in step.get("hierarchies", {}):
+            # What somebody built is not replaced by what is proposed.
+            step["hierarchies"][name] = own.get(name, step["hierarchies"][name])
     content.pop("policy", None)
     if policy:
         content["policy"] = policy
     content = dict(sorted(content.items(), key=lambda one: one[0] in ("roles", "steps")))
     return content, () if choice is None else choice.said
+
+
+def _searched(desk: Desk, k: int) -> dict[str, Any]:
+    """Return what a search may choose within: the recipe's roles and hierarchies, and k."""
+    content = _proposal(desk).to_search()
+    for name, tree in _own_trees(desk).items():
+        if name in content.get("hierarchies", {}):
+            content["hierarchies"][name] = tree
+    for model in content.get("search", {}).get("privacy", []):
+        if "k" in model:
+            model["k"] = k
+    return content
+
+
+def _own_trees(desk: Desk) -> dict[str, Any]:
+    """Return the hierarchies that the recipe has, by column."""
+    from discreet.recipe.recipe import content_of
+
+    steps = content_of(desk.space.recipe_file).get("steps", [])
+    return {name: tree for step in steps for name, tree in (step.get("hierarchies") or {}).items()}
+
+
+def _proposal(desk: Desk) -> Proposal:
+    """Propose a recipe for the roles as they are."""
+    from discreet.app.pages.data import role_of
+    from discreet.inspection.proposal import ANSWERS, propose
+
+    seen, recipe = desk.look.seen, desk.space.recipe
+    given = {look.name: role_of(recipe, look.name) for look in seen.columns}
+    return propose(seen, {name: role for name, role in given.items() if role in ANSWERS})
 
 
 def _ask(step: dict[str, Any], k: int, l: int, blanked: float, keep: list[str]) -> None:  # noqa: E741
@@ -226,5 +267,6 @@ def runs_shown(desk: Desk) -> dict[str, Any]:
     for run in runs[:20]:
         run["stages"] = desk.queue.progress(run["number"])
         result = desk.queue.result(run["number"])
-        run["verdict"] = result["decision"]["verdict"] if result else None
+        run["verdict"] = result["decision"]["verdict"] if result and "decision" in result else None
+        run["found"] = len(result["front"]["points"]) if result and "front" in result else None
     return {"runs": runs[:20]}

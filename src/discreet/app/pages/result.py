@@ -41,16 +41,20 @@ def release_of(desk: Desk, number: int) -> Path:
     """Return the folder of a run's release, if it is still there."""
     run = desk.queue.get(number)
     path = Path(run["out"])
-    if run["status"] != "done" or not path.is_dir():
+    if run["status"] != "done" or run["kind"] != "protect" or not path.is_dir():
         raise BadInput(f"run {number} has no release: it is {run['status']}")
     return path
 
 
 def finished(desk: Desk) -> list[dict[str, Any]]:
     """Return the runs that have a release, the last one first."""
-    return [
-        run for run in desk.queue.all() if run["status"] == "done" and Path(run["out"]).is_dir()
-    ]
+    return [run for run in ended(desk) if run["kind"] == "protect"]
+
+
+def ended(desk: Desk) -> list[dict[str, Any]]:
+    """Return the runs that ended well and whose folder is still there, the last one first."""
+    done = [run for run in desk.queue.all() if run["status"] == "done"]
+    return [run for run in done if Path(run["out"]).is_dir()]
 
 
 def _result(desk: Desk, number: int | None) -> dict[str, Any]:
