@@ -35,12 +35,28 @@ def same_public(one, other):
         assert first == second, name
 
 
+QUICK = """
+[roles]
+identifiers = ["name"]
+quasi = ["age", "sex"]
+confidential = ["income"]
+rest = "drop"
+
+[[steps]]
+method = "generalize"
+columns = ["age", "sex"]
+privacy = [{ model = "k-anonymity", k = 3 }]
+hierarchies = { age = { kind = "intervals", widths = [10, 20] }, sex = { kind = "flat" } }
+"""
+
+
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory, people):
     """A page whose recipe ran once."""
     page = Page(tmp_path_factory.mktemp("ran") / "work", [people.parent])
     page.open(people)
-    page.post("/protect/propose", data={"version": page.version, "k": 3})
+    answer = page.post("/recipe/text", data={"text": QUICK, "version": page.version})
+    assert answer.status_code == 200
     assert page.post("/protect/run", content=b"").status_code == 200
     run = wait(page, 1, "done", "failed")
     assert run["status"] == "done", run["error"]

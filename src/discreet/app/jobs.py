@@ -29,8 +29,8 @@ ENDED = ("done", "failed", "cancelled", "interrupted")
 class Queue:
     """The runs of a workspace: those that are waiting, the one that is running, and all others."""
 
-    def __init__(self, space: Workspace) -> None:
-        self.space = space
+    def __init__(self, space: Workspace, engine: str = "auto") -> None:
+        self.space, self.engine = space, engine
         self.folder = space.folder / "runs"
         self.changes = 0
         self._lock = threading.RLock()
@@ -89,6 +89,8 @@ class Queue:
             make_private_folder(folder)
             write_private(folder / "recipe.toml", recipe)
             state = self.space.state
+            if kind == "protect":
+                options = {"engine": self.engine, **options}
             run = {
                 "number": number,
                 "kind": kind,

@@ -21,8 +21,8 @@ SAMPLE = 200_000
 class Look:
     """The first look at a workspace's table, and what is computed from it, each made once."""
 
-    def __init__(self, space: Workspace) -> None:
-        self.space = space
+    def __init__(self, space: Workspace, engine: str = "auto") -> None:
+        self.space, self.engine = space, engine
         self._lock = threading.RLock()
         self._key: Any = None
         self._made: dict[Any, Any] = {}
@@ -50,7 +50,7 @@ class Look:
         """True where the table is too large to be looked at whole."""
         from discreet.engines.choice import choose
 
-        return bool(self.once("engine", lambda: choose("auto", self.path)) != "memory")
+        return bool(self.once("engine", lambda: choose(self.engine, self.path)) != "memory")
 
     @property
     def table(self) -> Any:

@@ -84,6 +84,8 @@ class Desk:
         recipe = recipe or self.space.recipe_file
         dialect = [f"--{key}={value}" for key, value in self.space.state["dialect"].items()]
         words = ["discreet", "protect", str(file), "--recipe", str(recipe), "--out", out]
+        if self.look.engine != "auto":
+            words += ["--engine", self.look.engine]
         return shlex.join([*words, *dialect, *more])
 
     def python(self) -> str:
@@ -96,7 +98,7 @@ class Desk:
         )
 
 
-def make_app(space: Workspace, roots: Sequence[Path]) -> FastAPI:
+def make_app(space: Workspace, roots: Sequence[Path], engine: str = "auto") -> FastAPI:
     """Return the app for a workspace; `Guard` is what makes it safe to serve."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     here = Path(__file__).parent
@@ -107,7 +109,8 @@ def make_app(space: Workspace, roots: Sequence[Path]) -> FastAPI:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    desk = Desk(space, Folders([*roots, space.folder]), Queue(space), Look(space), templates)
+    folders = Folders([*roots, space.folder])
+    desk = Desk(space, folders, Queue(space, engine), Look(space, engine), templates)
     app.state.desk = desk
     app.mount("/static", StaticFiles(directory=here / "static"))
     for name, _ in STAGES:
@@ -168,11 +171,12 @@ def serve(
     port: int = 0,
     browser: bool = True,
     folders: Sequence[Path] = (),
+    engine: str = "auto",
 ) -> None:
     """Serve the app until it is interrupted, and open it in the browser."""
     space = Workspace(workspace)
     roots = [*folders, *([file.absolute().parent] if file is not None else [])]
-    app = make_app(space, roots or [Path.cwd()])
+    app = make_app(space, roots or [Path.cwd()], engine)
     if file is not None:
         app.state.desk.folders.find(str(file))
         if space.input != file.absolute():

@@ -21,6 +21,9 @@ def app(
         list[Path] | None,
         typer.Option(help="A folder that files may be opened from; can be repeated."),
     ] = None,
+    engine: Annotated[
+        str, typer.Option(help="memory or duckdb; auto: memory if the table fits, else duckdb.")
+    ] = "auto",
     port: Annotated[int, typer.Option(help="Port on this machine; 0: any that is free.")] = 0,
     host: Annotated[str, typer.Option(hidden=True)] = "127.0.0.1",
     browser: Annotated[bool, typer.Option(help="Open it in the browser.")] = True,
@@ -38,4 +41,4 @@ def app(
         ) from None
     if file is not None and not file.exists():
         raise BadInput(f"{file} does not exist")
-    serve(file, workspace, port, browser, folder or ())
+    serve(file, workspace, port, browser, folder or (), engine)

@@ -42,7 +42,10 @@ def _figures(desk: Desk) -> dict[str, Any]:
         raise BadInput("no column is a key yet: give those that others may know the role quasi")
     dialect = desk.space.state["dialect"]
     name = ("risk", str(sorted(roles.items())))
-    found = desk.look.once(name, lambda: risk_of(desk.look.path, roles, dialect=dialect))
+    engine = desk.look.engine
+    found = desk.look.once(
+        name, lambda: risk_of(desk.look.path, roles, engine=engine, dialect=dialect)
+    )
     return {"risk": found, "sizes": found.risk["class_sizes"], "after": _after(desk)}
 
 

@@ -54,6 +54,10 @@ document.addEventListener("htmx:responseError", (event) => {
   line.className = "notice";
   line.textContent = said ? said.textContent : "The app did not answer; reload the page.";
   place.append(line);
+  // What was waited for does not come.
+  for (const one of document.querySelectorAll(".waiting")) {
+    if (event.detail.target.contains(one)) one.remove();
+  }
 });
 
 document.addEventListener("htmx:sendError", () => {
