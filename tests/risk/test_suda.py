@@ -2,6 +2,7 @@ import math
 import tracemalloc
 from itertools import chain, combinations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
