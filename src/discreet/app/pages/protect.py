@@ -9,7 +9,7 @@ import tomli_w
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse
 
-from discreet.app.forms import in_short, method_fields, model_fields, read_step
+from discreet.app.forms import in_short, method_fields, model_fields, read_step, toml
 from discreet.app.pages.recipe import problem_of
 from discreet.errors import BadInput
 
@@ -119,7 +119,12 @@ def _steps(desk: Desk, notice: str | None = None, said: tuple[str, ...] = ()) ->
     recipe = desk.space.recipe
     return {
         "steps": [
-            {"method": step["method"], "columns": step.get("columns", []), "rest": _rest(step)}
+            {
+                "method": step["method"],
+                "columns": step.get("columns", []),
+                "rest": _rest(step),
+                "what": in_short(step["method"]) if step["method"] in methods() else "",
+            }
             for step in recipe.get("steps", [])
         ],
         "methods": {name: in_short(name) for name in methods()},
@@ -132,8 +137,20 @@ def _steps(desk: Desk, notice: str | None = None, said: tuple[str, ...] = ()) ->
     }
 
 
-def _rest(step: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in step.items() if k not in ("method", "columns", "hierarchies")}
+def _rest(step: dict[str, Any]) -> dict[str, str]:
+    """Return a step's parameters as a recipe writes them; privacy models as people name them."""
+    shown = {}
+    for name, value in step.items():
+        if name == "privacy":
+            shown[name] = "; ".join(_model(one) for one in value)
+        elif name not in ("method", "columns", "hierarchies"):
+            shown[name] = toml(value)
+    return shown
+
+
+def _model(model: dict[str, Any]) -> str:
+    given = ", ".join(f"{k} = {v}" for k, v in model.items() if k != "model")
+    return f"{model.get('model')} ({given})"
 
 
 def _asked(recipe: dict[str, Any]) -> dict[str, Any]:
