@@ -24,7 +24,7 @@ def test_every_stage_is_a_page_and_a_part_of_one(page, stage):
     assert whole.status_code == 200
     assert whole.text.startswith("<!doctype html>")
     assert f'href="/{stage}" aria-current="page"' in whole.text
-    assert "discreet protect" in html.unescape(whole.text)
+    assert "import discreet" in html.unescape(whole.text)
 
 
 def test_the_first_look_gives_roles_and_a_click_changes_one(page):

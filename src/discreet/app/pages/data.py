@@ -11,7 +11,10 @@ import numpy as np
 import pyarrow as pa
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
 
+from discreet.app import commands
 from discreet.errors import BadInput
 from discreet.table.columns import float_values
 
@@ -41,6 +44,21 @@ _FILES = (
     ".xpt", ".feather", ".arrow", ".json", ".jsonl", ".ndjson",
 )  # fmt: skip
 _BARS = 12
+# How a file is written: what is asked, and what can be answered.
+DIALECT = {
+    "separator": ("Separator", "such as ; or tab"),
+    "decimal": ("Decimal mark", "such as ,"),
+    "quote": ("Quote", "such as ' or none"),
+    "encoding": ("Encoding", "such as latin-1"),
+    "sheet": ("Sheet of a workbook", "its name"),
+}
+# What k counts, where it is not what the roles suggest.
+COUNTS = {
+    "": "what the roles suggest: households, else units, else rows",
+    "rows": "rows",
+    "units": "units",
+    "households": "households",
+}
 
 
 def router(desk: Desk) -> APIRouter:
@@ -51,7 +69,8 @@ def router(desk: Desk) -> APIRouter:
     def page(request: Request) -> HTMLResponse:
         if desk.space.input is None:
             return desk.page("open.html", "data", request, **_listing(desk, None))
-        return desk.page("data.html", "data", request)
+        found = {"fields": DIALECT, "dialect": desk.space.state["dialect"]}
+        return desk.page("data.html", "data", request, **found, **commands.of_data(desk))
 
     @routes.get("/data/columns")
     def columns() -> HTMLResponse:
@@ -62,12 +81,47 @@ def router(desk: Desk) -> APIRouter:
         return desk.page("open.html", "data", request, **_listing(desk, folder))
 
     @routes.post("/data/open")
-    def opened(path: Annotated[str, Form()]) -> HTMLResponse:
-        found = desk.folders.find(path)
+    async def opened(request: Request) -> HTMLResponse:
+        form = await request.form()
+        found = desk.folders.find(str(form.get("path", "")))
         if not found.exists():
             raise BadInput(f"'{found.name}' does not exist")
-        open_table(desk, found)
+        open_table(desk, found, **_dialect(form))
         return HTMLResponse("", headers={"HX-Redirect": "/data"})
+
+    @routes.post("/data/dialect")
+    async def dialect(request: Request) -> HTMLResponse:
+        await run_in_threadpool(read_again, desk, _dialect(await request.form()))
+        return HTMLResponse("", headers={"HX-Redirect": "/data"})
+
+    @routes.post("/data/missing")
+    def missing(
+        marker: Annotated[str, Form()],
+        version: Annotated[int, Form()],
+        remove: Annotated[bool, Form()] = False,
+    ) -> HTMLResponse:
+        if not marker.strip():
+            raise BadInput("write what stands for a missing value, such as NA")
+
+        def change(recipe: dict[str, Any]) -> dict[str, Any]:
+            kept = [one for one in recipe.get("null_markers", []) if one != marker]
+            return {**recipe, "null_markers": kept if remove else [*kept, marker]}
+
+        said = f"'{marker}' is {'a value' if remove else 'missing'}"
+        notice = desk.space.edit(said, change, version)
+        return desk.part("columns.html", **_columns(desk, notice))
+
+    @routes.post("/data/counts")
+    def counts(counts: Annotated[str, Form()], version: Annotated[int, Form()]) -> HTMLResponse:
+        if counts not in COUNTS:
+            raise BadInput(f"k cannot count '{counts}'")
+
+        def change(recipe: dict[str, Any]) -> dict[str, Any]:
+            left = {key: value for key, value in recipe.items() if key != "counts"}
+            return left | ({"counts": counts} if counts else {})
+
+        notice = desk.space.edit(f"k counts {COUNTS[counts]}", change, version)
+        return desk.part("columns.html", **_columns(desk, notice))
 
     @routes.post("/data/role")
     def role(
@@ -88,9 +142,36 @@ def router(desk: Desk) -> APIRouter:
     return routes
 
 
-def open_table(desk: Desk, path: Path) -> None:
+def open_table(desk: Desk, path: Path, **dialect: str | None) -> None:
     """Work on a table, with the roles that a first look suggests."""
-    desk.space.open_file(path, "", f"{path.name} opened")
+    desk.space.open_file(path, "", f"{path.name} opened", **dialect)
+
+
+def read_again(desk: Desk, dialect: dict[str, str | None]) -> None:
+    """Read the table in another way; the recipe stays where the columns are the same."""
+    from discreet.inspection import inspect
+
+    path = desk.look.path
+    # What cannot be read is said before anything changes.
+    given = {key: value for key, value in dialect.items() if value}
+    found = [look.name for look in inspect(desk.look.table, **given).columns]
+    text = desk.space.text if found == _names(desk) else ""
+    desk.space.open_file(path, text, f"{path.name} read in another way", **dialect)
+
+
+def _names(desk: Desk) -> list[str]:
+    """Return the columns as they are read now; none where they cannot be."""
+    try:
+        return [look.name for look in desk.look.seen.columns]
+    except BadInput:
+        return []
+
+
+def _dialect(form: FormData) -> dict[str, str | None]:
+    """Read how a file is written; what is left empty is detected."""
+    given = {key: str(form.get(key, "")) for key in DIALECT}
+    given["separator"] = {"tab": "\t", "\\t": "\t"}.get(given["separator"], given["separator"])
+    return {key: value or None for key, value in given.items()}
 
 
 def settle_roles(desk: Desk) -> None:
@@ -168,6 +249,9 @@ def _columns(desk: Desk, notice: str | None = None) -> dict[str, Any]:
         "roles": ROLES,
         "notice": notice,
         "version": desk.space.current,
+        "markers": recipe.get("null_markers", []),
+        "counts": COUNTS,
+        "counted": recipe.get("counts", ""),
     }
 
 
@@ -209,4 +293,6 @@ def _listing(desk: Desk, folder: str | None) -> dict[str, Any]:
         "within": inner,
         "files": files,
         "roots": desk.folders.roots,
+        "fields": DIALECT,
+        "dialect": {},
     }

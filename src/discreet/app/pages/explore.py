@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse
 
-from discreet.app.pages.result import ended, finished
+from discreet.app import commands
+from discreet.app.pages.result import ended, of_this_table
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
     from discreet.generalization.nodes import NodeLook, Nodes
 
 _WIDE, _HIGH, _EDGE = 520, 300, 46
+Box = tuple[float, float, float, float]
+# Where a label may go, beside its point: right, left, above, below, and further off.
+_PLACES = [(10, 4), (-10, 4), (0, -12), (0, 22), (10, -12), (-10, -12), (10, 20), (-10, 20)]
+_LETTER, _LINE = 8, 14
 
 
 def router(desk: Desk) -> APIRouter:
@@ -99,8 +105,8 @@ def _searches(desk: Desk) -> list[dict[str, Any]]:
 
 def _plane(desk: Desk, a: int | None, b: int | None) -> dict[str, Any]:
     """Lay the runs out by risk and loss; those that no other beats are joined."""
-    points = []
-    for run in finished(desk):
+    points, runs = [], of_this_table(desk)
+    for run in runs:
         result = desk.queue.result(run["number"])
         assert result is not None
         found = result["assessment"]
@@ -119,26 +125,77 @@ def _plane(desk: Desk, a: int | None, b: int | None) -> dict[str, Any]:
             }
         )
     most = max([one["risk"] for one in points], default=1.0) or 1.0
+    widest = max([one["loss"] for one in points], default=1.0) or 1.0
     for one in points:
-        one["x"] = round(_EDGE + (_WIDE - 2 * _EDGE) * one["loss"], 1)
+        one["x"] = round(_EDGE + (_WIDE - 2 * _EDGE) * one["loss"] / widest, 1)
         one["y"] = round(_HIGH - _EDGE - (_HIGH - 2 * _EDGE) * one["risk"] / most, 1)
         one["front"] = not any(_beats(other, one) for other in points)
     front = sorted((one for one in points if one["front"]), key=lambda one: one["loss"])
     by_number = {one["number"]: one for one in points}
-    chosen = [by_number[n] for n in (a, b) if n in by_number]
+    chosen = [by_number[n] for n in dict.fromkeys((a, b)) if n in by_number]
     if not chosen and points:
-        chosen = points[:1]
+        chosen = points[:2]
     columns = list(dict.fromkeys(name for one in chosen for name in one["became"]))
+    searches = _searches(desk)
+    last = desk.queue.get(searches[0]["number"]) if searches else None
     return {
         "points": points,
+        "labels": labels_of(points),
         "line": " ".join(f"{one['x']},{one['y']}" for one in front),
         "most": most,
+        "widest": widest,
         "size": (_WIDE, _HIGH, _EDGE),
         "chosen": chosen,
         "columns": columns,
-        "searches": _searches(desk),
+        "differ": [n for n in columns if len({one["became"].get(n) for one in chosen}) > 1],
+        "searches": searches,
         "version": desk.space.current,
+        **commands.of_releases(desk, [Path(run["out"]) for run in runs], last),
     }
+
+
+def labels_of(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Place the numbers of points so that none covers another; points at one place share theirs.
+
+    Examples
+    --------
+    >>> near = [{"number": 1, "x": 50.0, "y": 50.0}, {"number": 2, "x": 50.0, "y": 50.0}]
+    >>> labels_of(near)
+    [{'text': '1, 2', 'x': 60.0, 'y': 54.0, 'anchor': 'start'}]
+    """
+    together: dict[tuple[float, float], list[int]] = {}
+    for one in points:
+        place = next(
+            (p for p in together if abs(p[0] - one["x"]) < 5 and abs(p[1] - one["y"]) < 5),
+            (one["x"], one["y"]),
+        )
+        together.setdefault(place, []).append(one["number"])
+    # Of text: left, right, top, bottom. Circles are in the way too.
+    taken = [(x - 8, x + 8, y - 8, y + 8) for x, y in together]
+    placed = []
+    for (x, y), numbers in together.items():
+        text = ", ".join(map(str, sorted(numbers)))
+        wide = _LETTER * len(text)
+        spots = [
+            _spot(x, y, wide, step * dx, step * dy) for step in (1, 2, 3) for dx, dy in _PLACES
+        ]
+        free = (one for one in spots if not any(_meet(one[0], other) for other in taken))
+        box, at = next(free, spots[0])
+        taken.append(box)
+        placed.append({"text": text, **at})
+    return placed
+
+
+def _spot(x: float, y: float, wide: float, dx: float, dy: float) -> tuple[Box, dict[str, Any]]:
+    """Return where a text is whose place is so far from its point."""
+    left = {True: x + dx, False: x + dx - wide}[dx > 0] if dx else x - wide / 2
+    anchor = ("start" if dx > 0 else "end") if dx else "middle"
+    at = {"x": round(x + dx, 1), "y": round(y + dy, 1), "anchor": anchor}
+    return (left, left + wide, y + dy - _LINE + 3, y + dy + 3), at
+
+
+def _meet(one: Box, other: Box) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
 
 
 def _beats(one: dict[str, Any], other: dict[str, Any]) -> bool:

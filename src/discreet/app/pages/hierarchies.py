@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Form, Request, UploadFile
 from fastapi.responses import HTMLResponse, Response
 
+from discreet.app import commands
 from discreet.app.forms import toml
 from discreet.errors import BadInput
 
@@ -26,6 +28,16 @@ KINDS = {
     "flat": ("", "", "the values, and nothing but * above them"),
 }
 _LABELS, _VALUES = 30, 400
+# What a hierarchy is, in words.
+_WORDS = {
+    "groups": "groups of values",
+    "table": "a table of levels",
+    "intervals": "intervals",
+    "prefix": "codes with characters hidden",
+    "dates": "dates by coarser units",
+    "order": "neighbouring values merged",
+    "flat": "the value or nothing",
+}
 
 
 def router(desk: Desk) -> APIRouter:
@@ -34,7 +46,11 @@ def router(desk: Desk) -> APIRouter:
 
     @routes.get("/hierarchies")
     def page(request: Request, column: str | None = None) -> HTMLResponse:
-        return desk.page("hierarchies.html", "hierarchies", request, **_keys(desk, column))
+        found = _keys(desk, column)
+        shown = found["column"]
+        own = shown is not None and tree_of(desk, shown)[1]
+        same = commands.of_hierarchy(desk, shown, own)
+        return desk.page("hierarchies.html", "hierarchies", request, **found, **same)
 
     @routes.get("/hierarchies/tree")
     def tree(column: str) -> HTMLResponse:
@@ -54,9 +70,10 @@ def router(desk: Desk) -> APIRouter:
         spec: dict[str, Any] = {"kind": kind}
         if KINDS[kind][0]:
             try:
-                spec[KINDS[kind][0]] = tomllib.loads(f"x = {levels.strip()}")["x"]
+                given = tomllib.loads(f"x = {levels.strip()}")["x"]
             except tomllib.TOMLDecodeError:
                 raise BadInput(f"write the levels such as {KINDS[kind][1]}") from None
+            spec |= given if isinstance(given, dict) else {KINDS[kind][0]: given}
         notice = _save(desk, column, spec, f"{column} by {kind}", version)
         return desk.part("tree.html", **_tree(desk, column, notice))
 
@@ -66,11 +83,30 @@ def router(desk: Desk) -> APIRouter:
         group: Annotated[str, Form()],
         version: Annotated[int, Form()],
         value: Annotated[list[str] | None, Form()] = None,
+        inner: Annotated[list[str] | None, Form()] = None,
     ) -> HTMLResponse:
-        if not value or not group.strip():
-            raise BadInput("mark the values to gather, and name their group")
-        spec = {"kind": "groups", "tree": _gathered(desk, column, group.strip(), value)}
-        notice = _save(desk, column, spec, f"{column}: {group.strip()} gathered", version)
+        named = group.strip()
+        if not named or not (value or inner):
+            raise BadInput("mark the values or groups to gather, and name their group")
+        if value and inner:
+            raise BadInput("mark values, or groups, and not both at once")
+        paths = _paths(desk, column)
+        into = _values_into if value else _groups_into
+        spec = {"kind": "groups", "tree": tree_from(into(paths, value or inner or [], named))}
+        notice = _save(desk, column, spec, f"{column}: {named} gathered", version)
+        return desk.part("tree.html", **_tree(desk, column, notice))
+
+    @routes.post("/hierarchies/scatter")
+    def scatter(
+        column: Annotated[str, Form()],
+        version: Annotated[int, Form()],
+        value: Annotated[list[str] | None, Form()] = None,
+    ) -> HTMLResponse:
+        if not value:
+            raise BadInput("mark the values to take out of their groups")
+        paths = _paths(desk, column) | {one: (one,) for one in value}
+        spec = {"kind": "groups", "tree": tree_from(paths)}
+        notice = _save(desk, column, spec, f"{column}: values taken out of groups", version)
         return desk.part("tree.html", **_tree(desk, column, notice))
 
     @routes.post("/hierarchies/upload")
@@ -150,44 +186,108 @@ def _tree(desk: Desk, column: str, notice: str | None = None) -> dict[str, Any]:
             some = [(labels[i], int(held[i])) for i in order]
             shown["levels"].append({"labels": some, "more": len(labels) - len(some)})
     rows = sorted(zip(values, seen.counts.tolist(), strict=True), key=lambda one: -one[1])
-    spec = tree.spec
+    spec, paths = tree.spec, _paths(desk, column)
     return shown | {
         "column": column,
         "own": own,
         "kind": spec["kind"],
+        "words": _WORDS.get(spec["kind"], spec["kind"]),
         "spec": toml({k: v for k, v in spec.items() if k not in ("kind", "rows", "tree")}),
         "values": rows[:_VALUES],
         "uncovered": missing,
         "kinds": KINDS,
         "version": desk.space.current,
         "notice": notice,
-        "group_of": _groups(desk, column),
+        "more": max(0, len(rows) - _VALUES),
+        "paths": paths,
+        "outermost": list(dict.fromkeys(path[0] for path in paths.values())),
+        "gathered": any(path != (value,) for value, path in paths.items()),
+        "given": toml(spec[KINDS[spec["kind"]][0]]) if _simple(spec) else "",
     }
 
 
-def _groups(desk: Desk, column: str) -> dict[str, str]:
-    """Return the named group of each value, where values were gathered."""
-    spec = tree_of(desk, column)[0].spec
-    if spec["kind"] != "groups":
-        return {}
-    return {
-        str(value): name
-        for name, values in spec["tree"].items()
-        if isinstance(values, list)
-        for value in values
-    }
+def _simple(spec: Mapping[str, Any]) -> bool:
+    """Tell whether a hierarchy's rule is one list of levels."""
+    return spec["kind"] in KINDS and bool(spec.get(KINDS[spec["kind"]][0]))
 
 
-def _gathered(desk: Desk, column: str, group: str, values: list[str]) -> dict[str, list[str]]:
-    """Put values into a named group; those that are in none stay groups of their own."""
+def _paths(desk: Desk, column: str) -> dict[str, tuple[str, ...]]:
+    """Return the groups of each value, the outermost first, where the recipe has gathered any.
+
+    A value that was not gathered is a group of its own.
+    """
+    tree, own = tree_of(desk, column)
     held = [str(x) for x in desk.look.seen.encoded[column].values.cast("string").to_pylist()]
-    if any(value not in held for value in values):
-        raise BadInput(f"'{column}' has no such value")
-    named = _groups(desk, column)
-    named |= dict.fromkeys(values, group)
-    tree: dict[str, list[str]] = {}
-    for value in held:
-        tree.setdefault(named.get(value, value), []).append(value)
+    found: dict[str, tuple[str, ...]] = {}
+    if own and tree.spec["kind"] == "groups":
+        found = dict(_inner(tree.spec["tree"], ()))
+    return found | {value: (value,) for value in held if value not in found}
+
+
+def _inner(tree: Any, above: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if isinstance(tree, dict):
+        for name, within in tree.items():
+            yield from _inner(within, (*above, str(name)))
+    else:
+        for value in tree:
+            yield str(value), above
+
+
+def _values_into(
+    paths: dict[str, tuple[str, ...]], values: Sequence[str], group: str
+) -> dict[str, tuple[str, ...]]:
+    """Put values into a group: one that there is, or a new one where all of them are.
+
+    Examples
+    --------
+    >>> _values_into({"a": ("a",), "b": ("b",)}, ["a", "b"], "both")
+    {'a': ('both',), 'b': ('both',)}
+    """
+    if any(value not in paths for value in values):
+        raise BadInput("there is no such value")
+    there = next((path for path in paths.values() if path[-1] == group), None)
+    above = {paths[value][:-1] for value in values}
+    new = (*(above.pop() if len(above) == 1 else ()), group)
+    return paths | dict.fromkeys(values, there or new)
+
+
+def _groups_into(
+    paths: dict[str, tuple[str, ...]], groups: Sequence[str], group: str
+) -> dict[str, tuple[str, ...]]:
+    """Put outermost groups into another one, a level above them.
+
+    Examples
+    --------
+    >>> _groups_into({"a": ("low",), "b": ("low",), "c": ("c",)}, ["low", "c"], "any")
+    {'a': ('any', 'low'), 'b': ('any', 'low'), 'c': ('any', 'c')}
+    """
+    if any(all(path[0] != one for path in paths.values()) for one in groups):
+        raise BadInput("there is no such group")
+    return {
+        value: (group, *path) if path[0] in groups and path[0] != group else path
+        for value, path in paths.items()
+    }
+
+
+def tree_from(paths: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+    """Make a tree of the groups of each value.
+
+    Examples
+    --------
+    >>> tree_from({"a": ("any", "low"), "b": ("any", "low"), "c": ("c",)})
+    {'any': {'low': ['a', 'b']}, 'c': ['c']}
+    """
+    whole = set(paths.values())
+    for path in whole:
+        if any(path[:i] in whole for i in range(1, len(path))):
+            name = next(path[i - 1] for i in range(1, len(path)) if path[:i] in whole)
+            raise BadInput(f"'{name}' holds values, so it cannot hold groups; choose another name")
+    tree: dict[str, Any] = {}
+    for value, path in paths.items():
+        place = tree
+        for name in path[:-1]:
+            place = place.setdefault(name, {})
+        place.setdefault(path[-1], []).append(value)
     return tree
 
 

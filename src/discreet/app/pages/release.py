@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse
 
+from discreet.app import commands
 from discreet.app.pages.protect import runs_shown
 from discreet.app.pages.result import finished, release_of
 from discreet.errors import BadInput
@@ -15,7 +16,30 @@ from discreet.errors import BadInput
 if TYPE_CHECKING:
     from discreet.app.server import Desk
 
-FORMATS = ("csv", "parquet", "xlsx", "sav", "dta")
+FORMATS = {
+    "csv": "CSV",
+    "parquet": "Parquet",
+    "xlsx": "Excel",
+    "sav": "SPSS",
+    "dta": "Stata",
+}
+# What the files of a release are.
+_MEANING = {
+    "table": "the table",
+    "codebook": "what each column is, and what became of it",
+    "report": "what was done, and what it cost",
+    "README": "what is in this folder",
+    "assessment": "risk and utility, before and after",
+    "check": "what the independent check found",
+    "log": "versions, timings, warnings",
+    "manifest": "sizes and hashes of all files, sealed",
+    "plan": "what each step decided",
+    "recipe": "the recipe with its seeds",
+    "rows": "the original row of each released row",
+    "schema": "the types of the columns",
+    "pseudonyms": "the key of the pseudonyms",
+    "project": "the key of the project",
+}
 
 
 def router(desk: Desk) -> APIRouter:
@@ -62,11 +86,13 @@ def _release(desk: Desk, number: int | None) -> dict[str, Any]:
         "internal": _files(path / "internal"),
         "formats": FORMATS,
         "proposed": desk.folders.roots[0] / "release",
-        "again": desk.command(recipe),
+        "again": commands.of_release(run)["command"],
         "exact": recipe.read_text(encoding="utf-8"),
+        **commands.of_release(run),
     }
 
 
-def _files(folder: Path) -> list[tuple[str, int]]:
+def _files(folder: Path) -> list[tuple[str, int, str]]:
+    """Return the files of a folder: name, bytes, and what it is."""
     found = sorted(path for path in folder.iterdir() if path.is_file())
-    return [(path.name, path.stat().st_size) for path in found]
+    return [(x.name, x.stat().st_size, _MEANING.get(x.name.split(".")[0], "")) for x in found]

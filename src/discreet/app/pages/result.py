@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from discreet.app import commands
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -51,6 +52,11 @@ def finished(desk: Desk) -> list[dict[str, Any]]:
     return [run for run in ended(desk) if run["kind"] == "protect"]
 
 
+def of_this_table(desk: Desk) -> list[dict[str, Any]]:
+    """Return the runs whose release is one of the table that is open, the last one first."""
+    return [run for run in finished(desk) if run["input"] == str(desk.space.input)]
+
+
 def ended(desk: Desk) -> list[dict[str, Any]]:
     """Return the runs that ended well and whose folder is still there, the last one first."""
     done = [run for run in desk.queue.all() if run["status"] == "done"]
@@ -65,4 +71,17 @@ def _result(desk: Desk, number: int | None) -> dict[str, Any]:
     release_of(desk, run["number"])
     found = desk.queue.result(run["number"])
     assert found is not None
-    return {"runs": runs, "run": run, "decision": found["decision"], "check": found["check"]}
+    check = found["check"]
+    return {
+        "runs": runs,
+        "run": run,
+        "decision": found["decision"],
+        "check": check,
+        # What is not as it should be comes first.
+        "findings": sorted(check["findings"], key=lambda one: one["status"] == "verified"),
+        "targets": sorted(
+            found["decision"]["verdict"]["targets"], key=lambda one: one["met"] is True
+        ),
+        "notes": check.get("notes", []),
+        **commands.of_result(run, found["table"]),
+    }

@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from discreet.app import commands
 from discreet.app.pages.data import settle_roles
-from discreet.app.pages.result import finished
+from discreet.app.pages.result import of_this_table
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.app.server import Desk
 
-_MEASURED = ("quasi", "confidential", "weight", "unit", "household")
+# Who looks for people, and what they know.
+ATTACKERS = {
+    "prosecutor": "looks for one person who is known to be in the table",
+    "journalist": "looks for anybody, and does not know who is in the table",
+    "marketer": "looks for as many as can be found",
+}
 
 
 def router(desk: Desk) -> APIRouter:
@@ -23,7 +29,8 @@ def router(desk: Desk) -> APIRouter:
 
     @routes.get("/risk")
     def page(request: Request) -> HTMLResponse:
-        return desk.page("risk.html", "risk", request)
+        settle_roles(desk)
+        return desk.page("risk.html", "risk", request, **commands.of_risk(desk))
 
     @routes.get("/risk/figures")
     def figures() -> HTMLResponse:
@@ -36,22 +43,27 @@ def _figures(desk: Desk) -> dict[str, Any]:
     from discreet.inspection import risk_of
 
     settle_roles(desk)
-    recipe = desk.space.recipe
-    roles = {key: value for key, value in recipe.get("roles", {}).items() if key in _MEASURED}
+    roles = commands.measured_roles(desk.space.recipe)
     if not roles.get("quasi"):
         raise BadInput("no column is a key yet: give those that others may know the role quasi")
-    dialect = desk.space.state["dialect"]
-    name = ("risk", str(sorted(roles.items())))
-    engine = desk.look.engine
+    # The whole recipe says more, such as what k counts, but a draft cannot be read as one.
+    given: Any = desk.space.recipe_file if commands.ready(desk) else roles
+    dialect, engine = desk.space.state["dialect"], desk.look.engine
+    name = ("risk", desk.space.text if given is not roles else str(sorted(roles.items())))
     found = desk.look.once(
-        name, lambda: risk_of(desk.look.path, roles, engine=engine, dialect=dialect)
+        name, lambda: risk_of(desk.look.path, given, engine=engine, dialect=dialect)
     )
-    return {"risk": found, "sizes": found.risk["class_sizes"], "after": _after(desk)}
+    return {
+        "risk": found,
+        "sizes": found.risk["class_sizes"],
+        "after": _after(desk),
+        "attackers": ATTACKERS,
+    }
 
 
 def _after(desk: Desk) -> dict[str, Any] | None:
     """Return the last release's figures, to set beside those of the table."""
-    runs = finished(desk)
+    runs = of_this_table(desk)
     if not runs:
         return None
     result = desk.queue.result(runs[0]["number"])

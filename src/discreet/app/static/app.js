@@ -11,6 +11,18 @@ function giveRole(columns, role) {
 }
 
 document.addEventListener("change", (event) => {
+  const all = event.target.dataset.all;
+  if (all) {
+    const form = event.target.closest("form");
+    for (const one of form.querySelectorAll(`input[name="${all}"]`)) one.checked = event.target.checked;
+  }
+  // A kind has levels of its own form.
+  const kinds = event.target.dataset.examples;
+  if (kinds) {
+    const levels = event.target.form.elements[kinds];
+    levels.placeholder = event.target.selectedOptions[0].dataset.example;
+    levels.value = "";
+  }
   const own = event.target.closest("select[data-role]");
   if (own) giveRole([own.dataset.role], own.value);
 });
