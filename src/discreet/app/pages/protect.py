@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tomli_w
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse
 
+from discreet.app import commands
 from discreet.app.forms import in_short, method_fields, model_fields, read_step, toml
 from discreet.app.pages.recipe import problem_of
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.app.server import Desk
+    from discreet.inspection.candidates import Asked
     from discreet.inspection.proposal import Proposal
 
+# Fields of a step that are shown at once; there may be more that are needed or set.
+_SHOWN = 5
 _TREATED = ("quasi", "confidential", "insensitive")
 
 
@@ -26,7 +33,7 @@ def router(desk: Desk) -> APIRouter:
 
     @routes.get("/protect")
     def page(request: Request) -> HTMLResponse:
-        return desk.page("protect.html", "protect", request)
+        return desk.page("protect.html", "protect", request, **commands.of_protect(desk))
 
     @routes.get("/protect/steps")
     def steps() -> HTMLResponse:
@@ -38,11 +45,21 @@ def router(desk: Desk) -> APIRouter:
         k: Annotated[int, Form()] = 5,
         l: Annotated[int, Form()] = 1,  # noqa: E741
         blanked: Annotated[float, Form()] = 5.0,
+        risk: Annotated[str, Form()] = "",
         policy: Annotated[str, Form()] = "",
+        policy_file: Annotated[str, Form()] = "",
         keep: Annotated[list[str] | None, Form()] = None,
     ) -> HTMLResponse:
-        content, said = _proposed(desk, k, l, blanked / 100, policy, keep or [])
-        notice = desk.space.edit(f"steps proposed for k = {k}", lambda recipe: content, version)
+        from discreet.inspection.candidates import Asked
+
+        needed = max(k, _k_for(risk))
+        asked = Asked(needed, l, blanked / 100, keep or [])
+        content, said = _proposed(desk, asked, _policy(desk, policy, policy_file))
+        if needed > k:
+            said = (f"A largest chance of {risk} % needs k = {needed}.", *said)
+        notice = desk.space.edit(
+            f"steps proposed for k = {needed}", lambda recipe: content, version
+        )
         return desk.part("steps.html", **_steps(desk, notice, said))
 
     @routes.get("/protect/step")
@@ -58,10 +75,10 @@ def router(desk: Desk) -> APIRouter:
         steps = desk.space.recipe.get("steps", [])
         before = steps[number] if number < len(steps) else {}
         step = read_step(method, given, before)
-        _check(step, number)
         if "more" in given:
-            # Another privacy model is to be added: the form comes again, with what it holds.
+            # A privacy model was chosen: the form comes again, with what it holds and its fields.
             return desk.part("step.html", **_form(desk, number, method, step))
+        _check(step, number)
 
         def change(recipe: dict[str, Any]) -> dict[str, Any]:
             now = list(recipe.get("steps", []))
@@ -80,21 +97,40 @@ def router(desk: Desk) -> APIRouter:
         notice = desk.space.edit(f"step {number + 1} removed", change, version)
         return desk.part("steps.html", **_steps(desk, notice))
 
+    @routes.post("/protect/move")
+    def move(
+        number: Annotated[int, Form()],
+        version: Annotated[int, Form()],
+        by: Annotated[Literal["-1", "1"], Form()],
+    ) -> HTMLResponse:
+        def change(recipe: dict[str, Any]) -> dict[str, Any]:
+            steps, to = list(recipe.get("steps", [])), number + int(by)
+            if not (0 <= number < len(steps) and 0 <= to < len(steps)):
+                raise BadInput("the step cannot go further")
+            steps[number], steps[to] = steps[to], steps[number]
+            return {**recipe, "steps": steps}
+
+        said = f"step {number + 1} {'later' if by == '1' else 'earlier'}"
+        notice = desk.space.edit(said, change, version)
+        return desk.part("steps.html", **_steps(desk, notice))
+
     @routes.post("/protect/run")
     def run() -> HTMLResponse:
         problem = problem_of(desk)
         if problem is not None:
             raise BadInput(problem)
-        desk.queue.add(desk.space.text, "a release", desk.space.current)
+        desk.queue.add(desk.space.text, _in_short(desk), desk.space.current)
         return desk.part("runs.html", **runs_shown(desk))
 
     @routes.post("/protect/search")
     def search(
-        minutes: Annotated[float, Form()] = 1.0, k: Annotated[int, Form()] = 5
+        minutes: Annotated[float, Form()] = 1.0,
+        k: Annotated[int, Form()] = 5,
+        risk: Annotated[str, Form()] = "",
     ) -> HTMLResponse:
         if not 0 < minutes <= 24 * 60:
             raise BadInput("a search takes some minutes, and a day at most")
-        text = tomli_w.dumps(_searched(desk, k))
+        text = tomli_w.dumps(_searched(desk, k, _share(risk)))
         said = f"a search of {minutes:g} min"
         desk.queue.add(text, said, desk.space.current, kind="search", minutes=minutes)
         return desk.part("runs.html", **runs_shown(desk))
@@ -133,7 +169,23 @@ def _steps(desk: Desk, notice: str | None = None, said: tuple[str, ...] = ()) ->
         "asked": _asked(recipe),
         "version": desk.space.current,
         "notice": notice,
-        "said": said,
+        "said": _parted(said),
+    }
+
+
+def _parted(said: Sequence[str]) -> dict[str, Any] | None:
+    """Part what a proposal says: before the ways that were tried, these, and after them."""
+    if not said:
+        return None
+    ways = [i for i, line in enumerate(said) if line.startswith("- ")] or [len(said)]
+    return {
+        "before": " ".join(said[: ways[0]]),
+        "ways": [
+            (line.removeprefix("- ").removesuffix(" <- taken"), line.endswith(" <- taken"))
+            for line in said
+            if line.startswith("- ")
+        ],
+        "after": " ".join(said[ways[-1] + 1 :]),
     }
 
 
@@ -155,13 +207,66 @@ def _model(model: dict[str, Any]) -> str:
 
 def _asked(recipe: dict[str, Any]) -> dict[str, Any]:
     """Return what the recipe asks for, for the fields of the targets."""
-    asked: dict[str, Any] = {"k": 5, "l": 1, "blanked": 5, "policy": recipe.get("policy", "")}
+    policy = recipe.get("policy", "")
+    asked: dict[str, Any] = {"k": 5, "l": 1, "blanked": 5, "keep": []}
+    asked["policy"] = policy.get("name", "") if isinstance(policy, dict) else policy
     for step in recipe.get("steps", []):
         for model in step.get("privacy", []):
             asked |= {key: model[key] for key in ("k", "l") if key in model}
         if "suppression_limit" in step:
             asked["blanked"] = round(100 * step["suppression_limit"], 6)
+        if step.get("privacy") or step["method"] == "local-suppression":
+            levels = step.get("levels", {})
+            asked["keep"] += [name for name in levels if levels[name] == 0]
+            asked["keep"] += step.get("fixed", [])
     return asked
+
+
+def _share(percent: str) -> float | None:
+    """Read a chance in percent; none where nothing is asked."""
+    if not percent.strip():
+        return None
+    try:
+        share = float(percent.replace(",", ".")) / 100
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise BadInput(f"risk: '{percent}' is not a chance in percent, such as 9")
+    return share
+
+
+def _k_for(percent: str) -> int:
+    """Return the k that keeps everybody's chance to be found within a bound."""
+    share = _share(percent)
+    return 2 if share is None else max(2, math.ceil(1 / share - 1e-9))
+
+
+def _policy(desk: Desk, name: str, file: str) -> Any:
+    """Return what the recipe says of its policy: a shipped one, or a file within the folders."""
+    from discreet.recipe.policies import shipped
+
+    before = desk.space.recipe.get("policy", "")
+    if file.strip():
+        path = desk.folders.find(file.strip())
+        if not path.is_file():
+            raise BadInput(f"policy_file: '{path.name}' does not exist")
+        name = str(path)
+    elif name and name not in shipped():
+        raise BadInput(f"there is no policy '{name}'")
+    # What its rules need to know beside the release stays.
+    return before | {"name": name} if isinstance(before, dict) and name else name
+
+
+def _in_short(desk: Desk) -> str:
+    """Name a run by the version's own name, or by what its steps do."""
+    state = desk.space.state
+    own = next((v["name"] for v in state["versions"] if v["number"] == state["current"]), None)
+    if own:
+        return str(own)
+    recipe = desk.space.recipe
+    found = ", ".join(dict.fromkeys(step["method"] for step in recipe["steps"]))
+    sizes = [m["k"] for step in recipe["steps"] for m in step.get("privacy", []) if "k" in m]
+    return found + (f", k = {sizes[0]}" if sizes else "")
 
 
 def _form(
@@ -182,12 +287,25 @@ def _form(
         "step": step,
         "method": method,
         "what": in_short(method),
-        "fields": method_fields(method),
+        **_sorted(method, step),
         "columns": {role: roles.get(role, []) for role in _TREATED},
         "models": list(MODELS),
         "model_fields": model_fields,
         "version": desk.space.current,
     }
+
+
+def _sorted(method: str, step: dict[str, Any]) -> dict[str, Any]:
+    """Part the fields of a step: those that are needed or set, and the first of the others."""
+    fields = method_fields(method)
+    first = [
+        one for one in fields if one.needed or one.name in step or one.kind in ("models", "link")
+    ]
+    for one in fields:
+        if len(first) < _SHOWN and one not in first:
+            first.append(one)
+    shown = [one for one in fields if one in first]
+    return {"fields": shown, "more": [one for one in fields if one not in first]}
 
 
 def _check(step: dict[str, Any], number: int) -> None:
@@ -200,35 +318,44 @@ def _check(step: dict[str, Any], number: int) -> None:
         raise BadInput(str(error)) from None
 
 
-def _proposed(
-    desk: Desk,
-    k: int,
-    l: int,  # noqa: E741
-    blanked: float,
-    policy: str,
-    keep: list[str],
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Propose steps for what is asked, with the recipe's roles."""
+def _proposed(desk: Desk, asked: Asked, policy: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Propose steps for what is asked, with the recipe's roles and hierarchies."""
+    from discreet.app.pages.data import role_of
+    from discreet.generalization import Hierarchy
     from discreet.inspection.candidates import try_out
 
     own, recipe = _own_trees(desk), desk.space.recipe
-    proposal, choice = try_out(_proposal(desk), desk.look.seen)
-    content = tomllib.loads(proposal.text)
+    proposal = _proposal(desk)
+    trees = proposal.hierarchies
+    if asked.keep and set(asked.keep) >= set(trees):
+        raise BadInput("all keys are to be kept as they are; leave one to be treated")
+    # What somebody built is not replaced by what is proposed.
+    built = {name: Hierarchy.from_spec(own[name]) for name in trees if name in own}
+    proposal, choice = try_out(replace(proposal, hierarchies=trees | built), desk.look.seen, asked)
+    if trees and choice is None:
+        raise BadInput(
+            "no way was found that keeps all that is asked; ask for less, let more be blanked, or "
+            "keep fewer columns as they are"
+        )
+    found = tomllib.loads(proposal.text)
     # What else the recipe says stays: pseudonyms, targets, and all that has no field here.
-    content = {**recipe, **content, "roles": {**recipe.get("roles", {}), **content["roles"]}}
-    for step in content.get("steps", []):
-        _ask(step, k, l, blanked, keep)
-        for name in step.get("hierarchies", {}):
-            # What somebody built is not replaced by what is proposed.
-            step["hierarchies"][name] = own.get(name, step["hierarchies"][name])
+    content = {**recipe, **found, "roles": {**recipe.get("roles", {}), **found["roles"]}}
+    if choice is None:
+        for step in content.get("steps", []):
+            step |= {"k": asked.k} if "k" in step else {}
     content.pop("policy", None)
     if policy:
         content["policy"] = policy
     content = dict(sorted(content.items(), key=lambda one: one[0] in ("roles", "steps")))
-    return content, () if choice is None else choice.said
+    gone = [
+        f"{name} is dropped: {guess.reason}."
+        for name, guess in proposal.guesses.items()
+        if guess.role == "drop" and role_of(recipe, name) != "drop"
+    ]
+    return content, (*(() if choice is None else choice.said), *gone)
 
 
-def _searched(desk: Desk, k: int) -> dict[str, Any]:
+def _searched(desk: Desk, k: int, risk: float | None = None) -> dict[str, Any]:
     """Return what a search may choose within: the recipe's roles and hierarchies, and k."""
     content = _proposal(desk).to_search()
     for name, tree in _own_trees(desk).items():
@@ -237,6 +364,8 @@ def _searched(desk: Desk, k: int) -> dict[str, Any]:
     for model in content.get("search", {}).get("privacy", []):
         if "k" in model:
             model["k"] = k
+    if risk is not None:
+        content.setdefault("search", {})["risk"] = f"linkage <= {risk:g}"
     return content
 
 
@@ -256,26 +385,6 @@ def _proposal(desk: Desk) -> Proposal:
     seen, recipe = desk.look.seen, desk.space.recipe
     given = {look.name: role_of(recipe, look.name) for look in seen.columns}
     return propose(seen, {name: role for name, role in given.items() if role in ANSWERS})
-
-
-def _ask(step: dict[str, Any], k: int, l: int, blanked: float, keep: list[str]) -> None:  # noqa: E741
-    """Put what is asked into a step that was proposed."""
-    if "k" in step:
-        step["k"] = k
-    for model in step.get("privacy", []):
-        if "k" in model:
-            model["k"] = k
-        if "l" in model and l > 1:
-            model["l"] = l
-    if l < 2 and "privacy" in step:
-        step["privacy"] = [one for one in step["privacy"] if one["model"] != "l-diversity"]
-    if step["method"] == "generalize" and not step.get("local"):
-        step["suppression_limit"] = blanked
-    held = [name for name in keep if name in step["columns"]]
-    if held and step["method"] == "generalize":
-        step["levels"] = {**step.get("levels", {}), **dict.fromkeys(held, 0)}
-    if held and step["method"] == "local-suppression":
-        step["fixed"] = held
 
 
 def runs_shown(desk: Desk) -> dict[str, Any]:

@@ -49,12 +49,35 @@ document.addEventListener("htmx:afterSettle", () => {
 });
 
 document.addEventListener("click", (event) => {
+  const close = event.target.closest("button[data-close]");
+  if (close) document.getElementById(close.dataset.close).replaceChildren();
   const button = event.target.closest("button[data-copy]");
   if (!button) return;
   navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent).then(() => {
     button.textContent = "Copied";
   });
 });
+
+// Say what is wrong with a form beside the field that it is about, or where the form ends.
+function beside(form, said) {
+  if (!form) return;
+  for (const one of form.querySelectorAll(".error")) one.remove();
+  for (const one of form.querySelectorAll("[aria-invalid]")) one.removeAttribute("aria-invalid");
+  const first = said.trim().replace(/^step \d+[^:]*: /, "").split(/[^\w-]/)[0];
+  const words = [first, (said.match(/ needs (\w+)/) || [])[1]].filter(Boolean);
+  const named = (word) => form.querySelector(`[name="${word}"]:not([type=hidden]), [name$=".${word}"]`);
+  const field = words.map(named).find(Boolean);
+  const line = document.createElement("p");
+  line.className = "error";
+  line.textContent = said.trim();
+  if (field) {
+    const folded = field.closest("details");
+    if (folded) folded.open = true;
+    field.setAttribute("aria-invalid", "true");
+    (field.closest(".field, fieldset") || field.parentElement).append(line);
+    field.focus();
+  } else form.append(line);
+}
 
 // What the server refuses, it says in one sentence.
 document.addEventListener("htmx:responseError", (event) => {
@@ -66,6 +89,7 @@ document.addEventListener("htmx:responseError", (event) => {
   line.className = "notice";
   line.textContent = said ? said.textContent : "The app did not answer; reload the page.";
   place.append(line);
+  beside(event.detail.elt.closest("form"), line.textContent);
   // What was waited for does not come.
   for (const one of document.querySelectorAll(".waiting")) {
     if (event.detail.target.contains(one)) one.remove();
