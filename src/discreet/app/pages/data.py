@@ -54,7 +54,7 @@ DIALECT = {
 }
 # What k counts, where it is not what the roles suggest.
 COUNTS = {
-    "": "what the roles suggest: households, else units, else rows",
+    "auto": "what the roles suggest: households, else units, else rows",
     "rows": "rows",
     "units": "units",
     "households": "households",
@@ -118,7 +118,7 @@ def router(desk: Desk) -> APIRouter:
 
         def change(recipe: dict[str, Any]) -> dict[str, Any]:
             left = {key: value for key, value in recipe.items() if key != "counts"}
-            return left | ({"counts": counts} if counts else {})
+            return left if counts == "auto" else left | {"counts": counts}
 
         notice = desk.space.edit(f"k counts {COUNTS[counts]}", change, version)
         return desk.part("columns.html", **_columns(desk, notice))
@@ -251,7 +251,7 @@ def _columns(desk: Desk, notice: str | None = None) -> dict[str, Any]:
         "version": desk.space.current,
         "markers": recipe.get("null_markers", []),
         "counts": COUNTS,
-        "counted": recipe.get("counts", ""),
+        "counted": recipe.get("counts", "auto"),
     }
 
 

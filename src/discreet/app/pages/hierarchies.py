@@ -263,6 +263,8 @@ def _groups_into(
     """
     if any(all(path[0] != one for path in paths.values()) for one in groups):
         raise BadInput("there is no such group")
+    if any(group in path[1:] for path in paths.values()):
+        raise BadInput(f"'{group}' is a group within another already; choose another name")
     return {
         value: (group, *path) if path[0] in groups and path[0] != group else path
         for value, path in paths.items()
