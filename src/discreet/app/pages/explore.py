@@ -37,7 +37,11 @@ def router(desk: Desk) -> APIRouter:
     @routes.get("/explore/sliders")
     def sliders() -> HTMLResponse:
         with lock:
-            return desk.part("sliders.html", **_sliders(desk))
+            try:
+                return desk.part("sliders.html", **_sliders(desk))
+            except BadInput as error:
+                # There is nothing to slide, which is no fault of whoever came here.
+                return desk.part("none.html", said=str(error))
 
     @routes.get("/explore/node")
     def node(request: Request) -> HTMLResponse:
@@ -45,7 +49,7 @@ def router(desk: Desk) -> APIRouter:
             nodes = _nodes(desk)
             levels = _levels(nodes, request.query_params)
             shown = desk.templates.get_template("node.html")
-            return HTMLResponse(shown.render(**_node(nodes, nodes.at(levels))))
+            return HTMLResponse(shown.render(**_node(nodes, nodes.at(levels), _counted(desk))))
 
     @routes.get("/explore/best")
     def best(request: Request) -> HTMLResponse:
@@ -214,7 +218,7 @@ def _step(desk: Desk) -> Any:
                 return read_step(step, number)
             except ValueError as error:
                 raise BadInput(str(error)) from None
-    raise BadInput("the recipe has no step generalize with a privacy model; propose or add one")
+    raise BadInput("sliders are for a step generalize with a privacy model; the recipe has none")
 
 
 def _nodes(desk: Desk) -> Nodes:
@@ -249,14 +253,34 @@ def _levels(nodes: Nodes, given: Any) -> dict[str, int]:
     return levels
 
 
-def _node(nodes: Nodes, at: NodeLook) -> dict[str, Any]:
+def _counted(desk: Desk) -> str | None:
+    """Return what k counts where that is not records, which is what is counted here."""
+
+    def found() -> str | None:
+        recipe = desk.space.recipe
+        roles = recipe.get("roles", {})
+        usual = next((f"{one}s" for one in ("household", "unit") if one in roles), "rows")
+        counts = str(recipe.get("counts", usual))
+        return None if counts == "rows" else counts
+
+    said: str | None = desk.look.once(("counted", desk.space.current), found)
+    return said
+
+
+def _node(nodes: Nodes, at: NodeLook, counted: str | None) -> dict[str, Any]:
     shown = {}
     for name, level in at.levels.items():
         labels = [str(label) for label in nodes.labels(name, level)[:4]]
         more = len(nodes.labels(name, level)) - len(labels)
         shown[name] = ", ".join(labels) + (f" and {more:,} more" if more else "")
     records = nodes.records
-    return {"at": at, "labels": shown, "records": records, "share": at.suppressed / max(records, 1)}
+    return {
+        "at": at,
+        "labels": shown,
+        "records": records,
+        "share": at.suppressed / max(records, 1),
+        "counted": counted,
+    }
 
 
 def _sliders(
@@ -276,5 +300,5 @@ def _sliders(
         "local": bool(step.local),
         "fixed": fixed or {},
         "version": desk.space.current,
-        **_node(nodes, at),
+        **_node(nodes, at, _counted(desk)),
     }
