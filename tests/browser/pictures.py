@@ -57,14 +57,19 @@ def _journey(page, folder):
     page.get_by_role("button", name="Show it").click()
     settled(page)
     _picture(page, folder, "hierarchies")
-    for title in ("Explore", "Result", "Release"):
+    for title in ("Explore", "Result"):
         stage(page, title)
         _picture(page, folder, title.lower())
+    stage(page, "Release")
+    # Where this machine keeps it is below.
+    below = page.locator("p.soft", has_text="They are in").bounding_box()
+    _picture(page, folder, "release", below["y"] - 10)
 
 
-def _picture(page, folder, name):
+def _picture(page, folder, name, height=900):
     page.evaluate("window.scrollTo(0, 0)")
-    found = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    whole = {"x": 0, "y": 0, "width": 1280, "height": height}
+    found = Image.open(io.BytesIO(page.screenshot(clip=whole))).convert("RGB")
     small = found.quantize(_COLOURS, dither=Image.Dither.NONE)
     small.save(folder / f"{name}.png", optimize=True)
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _WIDE, _HIGH, _EDGE = 520, 300, 46
 Box = tuple[float, float, float, float]
-# Where a label may go, beside its point: right, left, above, below, and further off.
-_PLACES = [(10, 4), (-10, 4), (0, -12), (0, 22), (10, -12), (-10, -12), (10, 20), (-10, 20)]
+# Where a label may go, beside its point; first where the line of the best does not go.
+_PLACES = [(9, -7), (-9, 18), (10, 4), (-10, 4), (0, -12), (0, 22), (-9, -7), (9, 18)]
 _LETTER, _LINE = 8, 14
 
 
@@ -165,7 +165,7 @@ def labels_of(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     --------
     >>> near = [{"number": 1, "x": 50.0, "y": 50.0}, {"number": 2, "x": 50.0, "y": 50.0}]
     >>> labels_of(near)
-    [{'text': '1, 2', 'x': 60.0, 'y': 54.0, 'anchor': 'start'}]
+    [{'text': '1, 2', 'x': 59.0, 'y': 43.0, 'anchor': 'start'}]
     """
     together: dict[tuple[float, float], list[int]] = {}
     for one in points:

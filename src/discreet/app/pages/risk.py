@@ -56,12 +56,12 @@ def _figures(desk: Desk) -> dict[str, Any]:
     return {
         "risk": found,
         "sizes": found.risk["class_sizes"],
-        "after": _after(desk),
+        "after": _after(desk, found.risk["class_sizes"].get("k", 0)),
         "attackers": ATTACKERS,
     }
 
 
-def _after(desk: Desk) -> dict[str, Any] | None:
+def _after(desk: Desk, k: int) -> dict[str, Any] | None:
     """Return the last release's figures, to set beside those of the table."""
     runs = of_this_table(desk)
     if not runs:
@@ -70,5 +70,7 @@ def _after(desk: Desk) -> dict[str, Any] | None:
     assert result is not None
     measured = result["assessment"]["risk"]
     chances = measured.get("attackers", {}).get("after", {})
-    sizes = measured.get("class_sizes", {}).get("after", {})
+    sizes = dict(measured.get("class_sizes", {}).get("after", {}))
+    if sizes.get("smallest", 0) >= k:
+        sizes.setdefault("under_k", 0)
     return {"run": runs[0]["number"], "attackers": chances, "sizes": sizes}
