@@ -44,12 +44,14 @@ def _journey(page, folder):
     settled(page)
     _picture(page, folder, "protect")
     run(page)
-    for k in (3, 10, 20):
+    for number, k in enumerate((3, 10, 20), start=2):
         text = page.input_value("#recipe-text")
         page.fill("#recipe-text", re.sub(r"\bk = \d+", f"k = {k}", text))
         page.get_by_role("button", name="Take this text").click()
         expect(page.locator("#k")).to_have_value(str(k))
         run(page)
+        done = page.locator("#runs li.run.done")
+        expect(done).to_have_count(number, timeout=PATIENCE)
     stage(page, "Risk")
     _picture(page, folder, "risk")
     stage(page, "Hierarchies")
