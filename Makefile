@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Compiled tests are kept, whatever the caller's habits: else each process compiles them all again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test fuzz test-stress test-slow test-browser test-spark lint bench clean
+.PHONY: setup demo app test fuzz test-stress test-slow test-browser test-spark lint bench clean
 
 setup: $(READY)
 
@@ -18,6 +18,11 @@ $(READY): pyproject.toml
 
 demo: setup
 	$(BIN)/discreet demo --force
+
+# The app, on invented households.
+app: setup
+	test -f discreet-demo/households.csv || $(BIN)/discreet demo --force > /dev/null
+	$(BIN)/discreet app discreet-demo/households.csv
 
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not browser and not spark'

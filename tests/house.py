@@ -13,6 +13,7 @@ SOURCE = Path(discreet.__file__).parent
 LAYERS = [
     ["__main__", "__init__"],
     ["cli", "reproduce"],
+    ["app"],
     ["tuning"],
     ["inspection"],
     ["flow"],

@@ -2,6 +2,7 @@ import math
 import tracemalloc
 from itertools import chain, combinations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -81,3 +82,10 @@ def test_sets_of_columns_take_a_bit_for_each_record():
         tracemalloc.stop()
     # 462 sets of two sizes at a time; a byte for each record took 5 MB.
     assert peak < 3_500_000
+
+
+def test_records_that_are_all_unique_on_a_few_columns_leave_none_for_the_many():
+    rng = np.random.default_rng(1)
+    table = pa.table({f"x{i}": rng.integers(0, 10**6, 400) for i in range(5)})
+    found = suda2(table, table.column_names, detail=True)
+    assert (found.scores > 0).all()

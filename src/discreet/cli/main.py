@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli import app as the_app
 from discreet.cli import options, policies, show
 from discreet.cli.attack import attack
 from discreet.cli.compare import assess, compare
@@ -293,6 +294,7 @@ def methods(as_json: options.Json = False) -> None:
         show.methods(rows)
 
 
+app.command(name="app")(the_app.app)
 app.command(name="policies")(policies.policies)
 for command in (demo, reproduce):
     app.command()(command)

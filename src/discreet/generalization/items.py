@@ -29,6 +29,7 @@ class GeneralizeItems(Method):
     Parameters
     ----------
     k : int
+        Records that have each combination of items, at least.
     m : int
         How many items of a record an intruder may know.
     hierarchy : Hierarchy or dict, optional

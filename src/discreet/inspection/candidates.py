@@ -44,6 +44,29 @@ _SEEDED = {"seed": 0, "allow_predictable_seed": True}
 
 
 @dataclass(frozen=True)
+class Asked:
+    """What a release is to keep.
+
+    Attributes
+    ----------
+    k : int
+        Records, people or households that share each combination of keys.
+    l : int, optional
+        Values of each confidential category among them; 1 asks for none, and by default three are
+        asked for where that costs little.
+    blanked : float, optional
+        Largest share of the records that may be suppressed.
+    keep : sequence of str
+        Keys that are released as they are.
+    """
+
+    k: int = K
+    l: int | None = None  # noqa: E741
+    blanked: float | None = None
+    keep: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Tried:
     """What one way to treat the keys did to a table, or why it could not."""
 
@@ -80,8 +103,12 @@ class Choice:
     said: tuple[str, ...]
 
 
-def try_out(proposal: Proposal, seen: Inspection) -> tuple[Proposal, Choice | None]:
+def try_out(
+    proposal: Proposal, seen: Inspection, asked: Asked | None = None
+) -> tuple[Proposal, Choice | None]:
     """Try a few ways to treat the keys, and propose the best; as it is where there are no keys.
+
+    It is as it is, too, where no way keeps what is asked.
 
     Examples
     --------
@@ -95,7 +122,7 @@ def try_out(proposal: Proposal, seen: Inspection) -> tuple[Proposal, Choice | No
     """
     if not proposal.hierarchies:
         return proposal, None
-    trial = _Trial(proposal, seen)
+    trial = _Trial(proposal, seen, asked or Asked())
     privacy, told = trial.privacy()
     tried = [trial.of(one) for one in _ways(trial, privacy)]
     taken = best_of(tried)
@@ -131,14 +158,21 @@ def best_of(tried: Sequence[Tried]) -> Tried | None:
 class _Trial:
     """The columns of a table, or of some of its records, and the recipe but for its keys."""
 
-    def __init__(self, proposal: Proposal, seen: Inspection) -> None:
+    def __init__(self, proposal: Proposal, seen: Inspection, asked: Asked) -> None:
+        self.asked, self.k = asked, asked.k
         content = proposal.recipe.model_dump(exclude_none=True, exclude_defaults=True)
         steps = content.pop("steps")
         self.content = content
-        self.others = [step for step in steps if step["method"] != "generalize"]
+        self.others = [
+            step | ({"k": self.k} if "k" in step else {})
+            for step in steps
+            if step["method"] != "generalize"
+        ]
         self.keys = list(proposal.hierarchies)
         self.trees = {name: tree.spec for name, tree in proposal.hierarchies.items()}
-        self.secrets = [name for name, n in secrets_of(seen, proposal.guesses).items() if n >= L]
+        self.l = L if asked.l is None else asked.l
+        secrets = secrets_of(seen, proposal.guesses)
+        self.secrets = [name for name, n in secrets.items() if n >= self.l]
         roles = proposal.recipe.roles
         self.judged = [*roles.quasi, *roles.confidential]
         counted = proposal.recipe.counted
@@ -153,17 +187,21 @@ class _Trial:
 
     def privacy(self) -> tuple[list[dict[str, Any]], list[str]]:
         """Return what is demanded, and what is to be said about it."""
-        plain: list[dict[str, Any]] = [{"model": "k-anonymity", "k": K}]
-        diverse = [{"model": "l-diversity", "l": L, "column": name} for name in self.secrets]
-        if not diverse:
+        plain: list[dict[str, Any]] = [{"model": "k-anonymity", "k": self.k}]
+        diverse = [{"model": "l-diversity", "l": self.l, "column": name} for name in self.secrets]
+        named = " and ".join(self.secrets)
+        demanded = f"All who share one have {self.l} or more values of {named} among them."
+        if self.asked.l is not None and self.l > 1 and not diverse:
+            return plain, [f"No confidential category has {self.l} values, so l is not demanded."]
+        if not diverse or self.l < 2:
             return plain, []
+        if self.asked.l is not None:
+            return [*plain, *diverse], [demanded]
         without, with_l = (
             self.of(next(_ways(self, demanded))) for demanded in (plain, [*plain, *diverse])
         )
-        named = " and ".join(self.secrets)
         if with_l.problem is None and with_l.loss <= _BORNE * without.loss and not with_l.gone:
-            said = f"All who share one have {L} or more values of {named} among them."
-            return [*plain, *diverse], [said]
+            return [*plain, *diverse], [demanded]
         cost = "that is not possible"
         if with_l.problem is None:
             cost = f"the loss would be {_percent(with_l.loss)} instead of {_percent(without.loss)}"
@@ -216,14 +254,22 @@ def _ways(trial: _Trial, privacy: list[dict[str, Any]]) -> Iterator[Tried]:
     """Return what can be done to the keys; the first also tells what diversity costs."""
     levels = {"method": "generalize", "columns": trial.keys, "hierarchies": trial.trees}
     local = levels | {"privacy": privacy, "local": True, "evaluations": NODES}
+    kept = [name for name in trial.keys if name in trial.asked.keep]
+    as_is = dict.fromkeys(kept, 0)
+    local |= {"levels": as_is} if kept else {}
+    if trial.asked.blanked is not None:
+        local |= {"suppression_limit": trial.asked.blanked}
     yield Tried("each record as fine as can be, by the width of labels",
                 (local | {"aggregate": "sum"},))  # fmt: skip
     yield Tried("each record as fine as can be, by the information kept",
                 (local | {"quality": "nnue"},))  # fmt: skip
     blanks = {"method": "local-suppression", "columns": trial.keys, "improve_moves": _MOVES}
-    blanks |= {"privacy": privacy} if len(privacy) > 1 else {"k": K, "null_policy": "value"}
-    recoded = levels | {"levels": trial.levels()}
+    blanks |= {"privacy": privacy} if len(privacy) > 1 else {"k": trial.k, "null_policy": "value"}
+    blanks |= {"fixed": kept} if kept else {}
+    recoded = levels | {"levels": trial.levels() | as_is}
     yield Tried("one level for each column, then single cells blanked", (recoded, blanks))
+    if kept:
+        return  # Mondrian chooses the ranges of all columns.
     text = {name: spec for name, spec in trial.trees.items() if trial.columns[name].kind == "text"}
     ranges: dict[str, Any] = {"method": "mondrian", "columns": trial.keys, "privacy": privacy}
     ranges |= {"hierarchies": text} if text else {}
@@ -234,11 +280,12 @@ def _said(
     tried: Sequence[Tried], taken: Tried, trial: _Trial, told: Sequence[str]
 ) -> Iterator[str]:
     where = f" on {len(trial.rows):,} of the {trial.all_rows:,} records" if trial.sampled else ""
-    yield f"Ways to have {K} or more {trial.who} share each combination, tried{where}:"
+    yield f"Ways to have {trial.k} or more {trial.who} share each combination, tried{where}:"
     for one in tried:
         yield f"- {one.words}: {one.figures}{' <- taken' if one is taken else ''}"
     yield "Risk: the share of the records that someone is expected to find who knows all the quasi"
-    yield f"columns and this recipe; k = {K} keeps the chance for each at {100 / K:g} % or less."
+    chance = f"{100 / trial.k:.3g} % or less."
+    yield f"columns and this recipe; k = {trial.k} keeps the chance for each at {chance}"
     yield "Loss: the share of the information that is lost, as a mean over the columns."
     less = [one for one in tried if one.problem is None and one.loss < taken.loss]
     if any(one.clear and not one.gone for one in less):

@@ -143,6 +143,8 @@ def constant_within(groups: np.ndarray, size: int, codes: np.ndarray) -> bool:
 
 def renumber(keys: np.ndarray, bound: int) -> tuple[np.ndarray, int]:
     """Renumber keys in 0..bound-1 without gaps."""
+    if not len(keys):
+        return keys, 0
     if bound <= 4 * len(keys):
         present = np.zeros(bound, dtype=bool)
         present[keys] = True

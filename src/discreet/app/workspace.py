@@ -1,0 +1,271 @@
+"""What the app knows, on disk: the input, the recipe with its history, and the runs.
+
+Whatever was clicked is written before the click is answered, each file whole or not at all, so that
+a reload, a second tab or a killed server loses nothing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import threading
+import tomllib
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from discreet.errors import BadInput
+from discreet.private import make_private_folder, write_private
+
+_STATE = "workspace.json"
+_NEW: dict[str, Any] = {"input": None, "dialect": {}, "current": 0, "versions": []}
+Content = dict[str, Any]
+
+
+class Workspace:
+    r"""A folder that holds all state of the app; one server at a time has it open.
+
+    The recipe is a draft: it may be incomplete until it is run. Its versions are a tree, so that
+    an edit after an undo loses neither branch.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> space = Workspace(Path(tempfile.mkdtemp(), "work"))
+    >>> said = space.edit("age is a key", lambda recipe: recipe | {"roles": {"quasi": ["age"]}})
+    >>> space.recipe
+    {'roles': {'quasi': ['age']}}
+    >>> space.undo()
+    >>> space.recipe
+    {}
+    >>> space.redo()
+    >>> space.text
+    '[roles]\nquasi = [\n    "age",\n]\n'
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+        self._lock = threading.RLock()
+        if not self.folder.exists():
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.folder)
+        if not self.folder.is_dir() or self.folder.is_symlink():
+            raise BadInput(f"the workspace {folder} is not a folder; choose another")
+        here = sorted(path.name for path in self.folder.iterdir())
+        if here and _STATE not in here:
+            raise BadInput(
+                f"{folder} holds other files ('{here[0]}'); choose an empty or a new folder for "
+                "the workspace"
+            )
+        self.folder.chmod(0o700)
+        self._alone()
+        for name in ("recipes", "runs", "hierarchies"):
+            if not (self.folder / name).exists():
+                make_private_folder(self.folder / name)
+        if _STATE not in here:
+            self._write(_NEW)
+
+    def _alone(self) -> None:
+        """Refuse a workspace that another server has open."""
+        self._held = (self.folder / ".open").open("w")
+        try:
+            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BadInput(
+                f"the workspace {self.folder} is open in another app; close that, or choose "
+                "another with --workspace"
+            ) from None
+
+    def close(self) -> None:
+        """Let another server open the workspace."""
+        self._held.close()
+
+    # What is on disk
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The input, and the history of the recipe."""
+        with self._lock:
+            found: dict[str, Any] = json.loads((self.folder / _STATE).read_text(encoding="utf-8"))
+            return found
+
+    def _write(self, state: Mapping[str, Any]) -> None:
+        write_private(self.folder / _STATE, json.dumps(state, indent=1, ensure_ascii=False))
+
+    @property
+    def input(self) -> Path | None:
+        """The table that is worked on."""
+        found = self.state["input"]
+        return None if found is None else Path(found)
+
+    @property
+    def session(self) -> str:
+        """The secret that a browser shows, which stays the same when the server starts again."""
+        path = self.folder / "session"
+        if not path.exists():
+            write_private(path, secrets.token_urlsafe(32))
+        return path.read_text()
+
+    def open_file(self, path: Path, recipe: str, said: str, **dialect: str | None) -> None:
+        """Work on another table, from a recipe's text; what was there stays in the history."""
+        with self._lock:
+            given = {key: value for key, value in dialect.items() if value}
+            self._write(self.state | {"input": str(path), "dialect": given})
+            self._add(recipe, said)
+
+    # The recipe
+
+    @property
+    def current(self) -> int:
+        """The number of the recipe's version; 0 before there is any."""
+        return int(self.state["current"])
+
+    @property
+    def text(self) -> str:
+        """The recipe as TOML."""
+        return self.text_of(self.current)
+
+    def text_of(self, number: int) -> str:
+        """Return a version of the recipe as TOML."""
+        return "" if number == 0 else self._path(number).read_text(encoding="utf-8")
+
+    @property
+    def recipe(self) -> Content:
+        """What the recipe says; nothing is validated."""
+        return tomllib.loads(self.text)
+
+    @property
+    def recipe_file(self) -> Path:
+        """The file that always holds the recipe as it is now."""
+        return self.folder / "recipe.toml"
+
+    def edit(
+        self, said: str, change: Callable[[Content], Content], seen: int | None = None
+    ) -> str | None:
+        """Change the recipe; return a notice where somebody else did so since it was `seen`.
+
+        The change is made to the recipe as it is now, so that neither is lost.
+        """
+        with self._lock:
+            state = self.state
+            meanwhile = seen is not None and seen != state["current"]
+            self._add(tomli_w.dumps(change(self.recipe)), said)
+            if not meanwhile:
+                return None
+            last = next(
+                (v["said"] for v in state["versions"] if v["number"] == state["current"]), ""
+            )
+            return (
+                f"The recipe was changed in another tab meanwhile ({last}). Your change was made "
+                "on top of that; the history has both."
+            )
+
+    def replace(self, text: str, said: str, seen: int) -> str | None:
+        """Take a whole text for the recipe, unless it changed since it was `seen`.
+
+        Then it is kept in the history, beside the recipe and not in its place.
+        """
+        try:
+            tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise BadInput(f"the recipe is not TOML: {error}") from None
+        with self._lock:
+            if seen == self.current:
+                self._add(text, said)
+                return None
+            number = self._add(text, f"{said}, beside a change of another tab", seen)
+            return (
+                "The recipe was changed in another tab meanwhile and stays as that made it. Your "
+                f"text is version {number} of the history, where you can take it."
+            )
+
+    def _add(self, text: str, said: str, parent: int | None = None) -> int:
+        """Put a version into the history, and make it the current one unless it has a parent."""
+        state = self.state
+        number = len(state["versions"]) + 1
+        write_private(self._path(number), text)
+        one = {
+            "number": number,
+            "parent": state["current"] if parent is None else parent,
+            "said": said,
+            "when": datetime.now(UTC).isoformat(timespec="seconds"),
+            "name": None,
+        }
+        versions = [*state["versions"], one]
+        current = number if parent is None else state["current"]
+        self._settle(state | {"versions": versions, "current": current})
+        return number
+
+    def undo(self) -> None:
+        """Go back to the version that the current one was made from."""
+        with self._lock:
+            state = self.state
+            for one in state["versions"]:
+                if one["number"] == state["current"]:
+                    self._settle(state | {"current": one["parent"]})
+
+    def redo(self) -> None:
+        """Go to the version that was made last from the current one."""
+        with self._lock:
+            state = self.state
+            made = [v["number"] for v in state["versions"] if v["parent"] == state["current"]]
+            if made:
+                self._settle(state | {"current": max(made)})
+
+    def take(self, number: int) -> None:
+        """Make a version of the history the current one."""
+        with self._lock:
+            state = self.state
+            if number not in [one["number"] for one in state["versions"]]:
+                raise BadInput(f"the history has no version {number}")
+            self._settle(state | {"current": number})
+
+    def name(self, number: int, name: str) -> None:
+        """Give a version a name, or take it away."""
+        with self._lock:
+            state = self.state
+            for one in state["versions"]:
+                if one["number"] == number:
+                    one["name"] = name.strip()[:80] or None
+            self._write(state)
+
+    def _settle(self, state: Mapping[str, Any]) -> None:
+        """Write the state, and the recipe as it is now where commands find it."""
+        self._write(state)
+        write_private(self.recipe_file, self.text_of(int(state["current"])))
+
+    def _path(self, number: int) -> Path:
+        return self.folder / "recipes" / f"{number:04d}.toml"
+
+
+class Folders:
+    """The folders that files may be read from and written to.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> home = Path(tempfile.mkdtemp())
+    >>> Folders([home]).find(str(home / ".." / "passwd"))
+    Traceback (most recent call last):
+    discreet.errors.BadInput: ... is outside the folders that the app was started with
+    """
+
+    def __init__(self, roots: list[Path]) -> None:
+        self.roots = list(dict.fromkeys(Path(os.path.realpath(root)) for root in roots))
+
+    def find(self, text: str) -> Path:
+        """Return a path within the folders, or refuse it; a link may lead anywhere."""
+        if not text or "\0" in text:
+            raise BadInput("name a file")
+        path = Path(os.path.normpath(Path(text).absolute()))
+        for root in self.roots:
+            if path == root or root in path.parents:
+                if Path(os.path.realpath(path)) != path:
+                    raise BadInput(f"'{path.name}' is, or is behind, a link; name the file itself")
+                return path
+        raise BadInput(f"'{path.name}' is outside the folders that the app was started with")

@@ -1,0 +1,185 @@
+"""Runs: the same bytes as the command line, cancelled within a second, and never half."""
+
+import filecmp
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.app.client import Page
+
+RELEASE_ID = re.compile(rb"Release [0-9a-f]{12} of")
+
+
+def wait(page, number, *wanted, seconds=120):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        run = page.desk.queue.get(number)
+        if run["status"] in wanted:
+            return run
+        time.sleep(0.05)
+    raise AssertionError(f"run {number} is {run['status']}: {page.desk.queue.progress(number)}")
+
+
+def same_public(one, other):
+    """Compare what two releases share; each names itself by chance in its report."""
+    names = sorted(path.name for path in one.iterdir())
+    assert names == sorted(path.name for path in other.iterdir())
+    for name in names:
+        first, second = (RELEASE_ID.sub(b"", (x / name).read_bytes()) for x in (one, other))
+        assert first == second, name
+
+
+QUICK = """
+[roles]
+identifiers = ["name"]
+quasi = ["age", "sex"]
+confidential = ["income"]
+rest = "drop"
+
+[[steps]]
+method = "generalize"
+columns = ["age", "sex"]
+privacy = [{ model = "k-anonymity", k = 3 }]
+hierarchies = { age = { kind = "intervals", widths = [10, 20] }, sex = { kind = "flat" } }
+"""
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory, people):
+    """A page whose recipe ran once."""
+    page = Page(tmp_path_factory.mktemp("ran") / "work", [people.parent])
+    page.open(people)
+    answer = page.post("/recipe/text", data={"text": QUICK, "version": page.version})
+    assert answer.status_code == 200
+    assert page.post("/protect/run", content=b"").status_code == 200
+    run = wait(page, 1, "done", "failed")
+    assert run["status"] == "done", run["error"]
+    yield page
+    page.end()
+
+
+def test_a_run_writes_what_the_command_line_writes(ran, people, tmp_path):
+    release = Path(ran.desk.queue.get(1)["out"])
+    shown = ran.get("/release").text
+    assert "internal/recipe.toml" in shown
+    command = [
+        sys.executable,
+        "-m",
+        "discreet",
+        "protect",
+        str(people),
+        "--out",
+        str(tmp_path / "r"),
+    ]
+    command += ["--recipe", str(release / "internal" / "recipe.toml")]
+    subprocess.run(command, check=True, capture_output=True)
+    same_public(release / "public", tmp_path / "r" / "public")
+
+
+def test_the_result_and_its_reports_are_shown(ran):
+    page = ran.get("/result")
+    assert "k" in page.text
+    inner = ran.get("/result/1/report")
+    assert "Never share this file" in inner.text
+    assert "sandbox" in inner.headers["content-security-policy"]
+    assert "script-src" not in inner.headers["content-security-policy"]
+    outer = ran.get("/result/1/report", params={"external": True})
+    assert "Never share this file" not in outer.text
+    assert ran.get("/explore").text.count("<circle") == 1
+    assert "Release of run 1" in ran.get("/risk/figures").text
+
+
+def test_a_release_is_written_in_several_formats_to_a_folder_beside(ran, people):
+    target = people.parent / "shared"
+    form = {"run": 1, "out": str(target), "format": ["csv", "parquet"]}
+    answer = ran.post("/release/write", data=form)
+    assert answer.status_code == 200, answer.text
+    number = ran.desk.queue.all()[0]["number"]
+    run = wait(ran, number, "done", "failed")
+    assert run["status"] == "done", run["error"]
+    names = {path.name for path in (target / "public").iterdir()}
+    assert {"table.csv", "table.parquet"} <= names
+    first = Path(ran.desk.queue.get(1)["out"]) / "public" / "table.csv"
+    assert filecmp.cmp(first, target / "public" / "table.csv", shallow=False)
+    again = ran.post("/release/write", data=form)
+    assert again.status_code == 422
+    assert "exists; name a folder that is to be made" in again.text
+    inside = ran.post("/release/write", data={**form, "out": str(ran.space.folder / "x")})
+    assert inside.status_code == 422
+    outside = ran.post("/release/write", data={**form, "out": "/opt/x"})
+    assert "outside the folders" in outside.text
+
+
+def test_a_recipe_that_cannot_run_is_not_put_into_the_queue(page):
+    answer = page.post("/protect/run", content=b"")
+    assert answer.status_code == 422
+    assert "no step treats the quasi column" in answer.text
+    assert page.desk.queue.all() == []
+
+
+SLOW = """
+[roles]
+rest = "insensitive"
+[[steps]]
+method = "noise"
+columns = ["income"]
+"""
+
+
+@pytest.fixture
+def sleepy(page, monkeypatch, tmp_path):
+    """A page whose runs take a minute: the worker sleeps before it begins."""
+    hook = tmp_path / "hook"
+    hook.mkdir()
+    (hook / "sitecustomize.py").write_text(
+        "import sys, time\nif any('discreet.app.worker' in a for a in sys.orig_argv): time.sleep(60)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", f"{hook}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    return page
+
+
+def test_a_cancel_takes_effect_within_a_second_and_leaves_nothing(sleepy):
+    first = sleepy.desk.queue.add(SLOW, "one", 1)
+    second = sleepy.desk.queue.add(SLOW, "two", 1)
+    wait(sleepy, first, "running")
+    start = time.monotonic()
+    answer = sleepy.post("/protect/cancel", data={"number": second})
+    assert answer.status_code == 200
+    sleepy.post("/protect/cancel", data={"number": first})
+    assert time.monotonic() - start < 1
+    assert [run["status"] for run in sleepy.desk.queue.all()] == ["cancelled", "cancelled"]
+    assert not any(path.is_dir() for path in sleepy.desk.queue.path(first).iterdir())
+
+
+def test_a_run_ends_with_its_server(sleepy):
+    sleepy.desk.queue.add(SLOW, "one", 1)
+    wait(sleepy, 1, "running")
+    process = sleepy.desk.queue._process
+    process.stdin.close()
+    # It is asleep before it listens: only a process that runs hears that the server is gone.
+    process.send_signal(signal.SIGKILL)
+    run = wait(sleepy, 1, "failed")
+    assert run["error"] == "the run ended early"
+
+
+def test_after_a_kill_a_run_is_interrupted_and_what_waits_goes_on(tmp_path, people):
+    page = Page(tmp_path / "work", [people.parent])
+    page.open(people)
+    queue = page.desk.queue
+    queue.close()
+    number = queue.add(SLOW, "one", 1)
+    queue._note(number, status="running")
+    (queue.path(number) / "release.part-1").mkdir()
+    page.end()
+    again = Page(tmp_path / "work", [people.parent])
+    try:
+        assert again.desk.queue.get(number)["status"] == "interrupted"
+        assert not any(path.is_dir() for path in again.desk.queue.path(number).iterdir())
+    finally:
+        again.end()

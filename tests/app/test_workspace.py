@@ -1,0 +1,150 @@
+"""The workspace: whatever was clicked is on disk, and nothing is lost."""
+
+import json
+import os
+import stat
+import threading
+
+import pytest
+
+from discreet.app.workspace import Folders, Workspace
+from discreet.errors import BadInput
+
+
+@pytest.fixture
+def space(tmp_path):
+    opened = Workspace(tmp_path / "work")
+    yield opened
+    opened.close()
+
+
+def said(text):
+    return lambda recipe: {**recipe, "roles": {"quasi": [text]}}
+
+
+def test_a_workspace_opened_again_is_where_it_was(tmp_path):
+    first = Workspace(tmp_path / "work")
+    first.open_file(tmp_path / "a.csv", "", "opened")
+    first.edit("age", said("age"))
+    first.edit("sex", said("sex"))
+    first.undo()
+    session = first.session
+    first.close()
+    again = Workspace(tmp_path / "work")
+    assert again.recipe == {"roles": {"quasi": ["age"]}}
+    assert again.input == tmp_path / "a.csv"
+    assert again.session == session
+    assert again.recipe_file.read_text() == again.text
+    again.redo()
+    assert again.recipe == {"roles": {"quasi": ["sex"]}}
+    again.close()
+
+
+def test_nobody_else_can_read_it(tmp_path):
+    before = os.umask(0)
+    try:
+        space = Workspace(tmp_path / "work")
+        space.edit("age", said("age"))
+        _ = space.session
+    finally:
+        os.umask(before)
+    for path in [space.folder, *space.folder.rglob("*")]:
+        if path.name == ".open":
+            continue
+        mode = stat.S_IMODE(path.stat().st_mode)
+        assert mode == (0o700 if path.is_dir() else 0o600), path
+    space.close()
+
+
+def test_an_edit_after_an_undo_loses_neither_branch(space):
+    space.edit("age", said("age"))
+    space.edit("sex", said("sex"))
+    space.undo()
+    space.edit("town", said("town"))
+    assert [v["said"] for v in space.state["versions"]] == ["age", "sex", "town"]
+    space.take(2)
+    assert space.recipe == {"roles": {"quasi": ["sex"]}}
+
+
+def test_the_later_of_two_tabs_sees_a_notice_and_nothing_is_lost(space):
+    space.edit("age", lambda recipe: {"roles": {"quasi": ["age"]}})
+    seen = space.current
+    assert space.edit("sex", lambda r: {"roles": {**r["roles"], "weight": "w"}}, seen) is None
+    notice = space.edit("null", lambda r: {**r, "null_markers": ["?"]}, seen)
+    assert notice == (
+        "The recipe was changed in another tab meanwhile (sex). Your change was made on top of "
+        "that; the history has both."
+    )
+    assert space.recipe == {
+        "null_markers": ["?"], "roles": {"quasi": ["age"], "weight": "w"},
+    }  # fmt: skip
+    kept = space.text
+    notice = space.replace("[roles]\nquasi = ['mine']\n", "text", seen)
+    assert "Your text is version 4 of the history" in notice
+    assert space.text == kept
+    space.take(4)
+    assert space.recipe == {"roles": {"quasi": ["mine"]}}
+
+
+def test_many_threads_lose_no_edit(space):
+    def add(name):
+        space.edit(name, lambda recipe: {**recipe, name: 1})
+
+    threads = [threading.Thread(target=add, args=[f"x{i}"]) for i in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(space.recipe) == 20
+    assert len(space.state["versions"]) == 20
+
+
+def test_a_text_that_is_no_toml_is_refused(space):
+    with pytest.raises(BadInput, match="the recipe is not TOML: "):
+        space.replace("roles = [", "text", 0)
+    assert space.state["versions"] == []
+
+
+def test_one_server_at_a_time(space):
+    with pytest.raises(BadInput, match="is open in another app"):
+        Workspace(space.folder)
+
+
+def test_a_folder_of_other_files_is_not_taken(tmp_path):
+    (tmp_path / "thesis.doc").write_text("")
+    with pytest.raises(BadInput, match=r"holds other files \('thesis.doc'\)"):
+        Workspace(tmp_path)
+
+
+def test_a_state_is_whole_or_not_at_all(space, monkeypatch):
+    space.edit("age", said("age"))
+    before = (space.folder / "workspace.json").read_bytes()
+
+    def killed(*paths):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        space.edit("sex", said("sex"))
+    assert (space.folder / "workspace.json").read_bytes() == before
+    assert json.loads(before)["current"] == 1
+    assert space.recipe == {"roles": {"quasi": ["age"]}}
+
+
+@pytest.mark.parametrize(
+    "path", ["../secret.csv", "link.csv", "linked/inner.csv", "a\0b", "", "sub/../../secret.csv"]
+)
+def test_paths_outside_the_folders_are_refused(tmp_path, path):
+    home = tmp_path / "home"
+    (tmp_path / "other").mkdir()
+    home.mkdir()
+    (home / "sub").mkdir()
+    for name in ("secret.csv", "other/inner.csv", "home/own.csv"):
+        (tmp_path / name).write_text("a\n1\n")
+    (home / "link.csv").symlink_to(tmp_path / "secret.csv")
+    (home / "linked").symlink_to(tmp_path / "other")
+    folders = Folders([home])
+    assert folders.find(str(home / "own.csv")) == home / "own.csv"
+    assert folders.find(str(home / "sub" / ".." / "own.csv")) == home / "own.csv"
+    with pytest.raises(BadInput):
+        folders.find(path and f"{home}/{path}")

@@ -1,0 +1,136 @@
+"""The app as a person starts it: a server of its own, and a browser on its page."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+from tests.browser import chromium
+
+PATIENCE = 120_000
+AXE = Path(__file__).parent / "axe" / "axe.min.js"
+RELEASE_ID = re.compile(rb"Release [0-9a-f]{12} of")
+
+
+class Server:
+    """`discreet app` in a process of its own."""
+
+    def __init__(self, workspace, *arguments):
+        self.command = [sys.executable, "-m", "discreet", "app", *map(str, arguments)]
+        self.command += ["--workspace", str(workspace), "--no-browser"]
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        self.url = re.search(r"http\S+", line).group(0)
+        self.base = self.url.split("/?")[0]
+
+    def kill(self):
+        """End it without a warning, as a crash would."""
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(20)
+
+
+@contextmanager
+def browsing(width=1280, **more):
+    """Open a browser without any state; it reaches no host but this one."""
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=chromium.find(),
+            args=["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+        )
+        context = browser.new_context(viewport={"width": width, "height": 900}, **more)
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        page.said = []
+        page.asked = []
+        page.on("console", lambda message: page.said.append(message.text))
+        page.on("pageerror", lambda error: page.said.append(str(error)))
+        page.on("request", lambda request: page.asked.append(request.url))
+        yield page
+        browser.close()
+
+
+def opened(page: Page, server: Server):
+    """Open the app and wait for the columns."""
+    page.goto(server.url)
+    page.wait_for_selector("#roles")
+
+
+def stage(page: Page, title: str):
+    """Go to a stage by its link, and wait until all its parts are there."""
+    page.get_by_role("navigation").get_by_role("link", name=title, exact=True).click()
+    settled(page)
+
+
+def settled(page: Page):
+    page.wait_for_load_state("load")
+    page.wait_for_function("() => !document.querySelector('.htmx-request')")
+    page.wait_for_function("() => !document.querySelector('.waiting')")
+
+
+def run(page: Page):
+    """Run the recipe, and wait for the release."""
+    stage(page, "Protect")
+    page.get_by_role("button", name="Run", exact=True).click()
+    newest = page.locator("#runs li.run").first
+    expect(newest).to_have_class(re.compile("done|failed"), timeout=PATIENCE)
+    assert "failed" not in newest.get_attribute("class"), newest.inner_text()
+
+
+def compared(page: Page, server: Server, folder):
+    """Run the command that the page shows, and compare what both would share."""
+    stage(page, "Release")
+    command = page.inner_text("#again").strip()
+    assert command.startswith("discreet protect ")
+    words = [sys.executable, "-m", *_split(command)]
+    subprocess.run(words, cwd=folder, check=True, capture_output=True)
+    where = page.locator("p.soft", has_text="They are in").inner_text().removeprefix("They are in ")
+    one, other = Path(where) / "public", Path(folder) / "release" / "public"
+    names = sorted(path.name for path in one.iterdir())
+    assert names == sorted(path.name for path in other.iterdir())
+    for name in names:
+        first, second = (RELEASE_ID.sub(b"", (x / name).read_bytes()) for x in (one, other))
+        assert first == second, name
+    return one
+
+
+def _split(command):
+    import shlex
+
+    return shlex.split(command)
+
+
+def violations(page: Page):
+    """Let axe look at the page; return what is serious, with where it is."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("async () => await axe.run(document, {iframes: false})")
+    return [
+        (one["id"], [node["html"][:160] for node in one["nodes"]])
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+def quiet(page: Page, server: Server):
+    """Tell that the page had nothing to complain of, and asked nobody else."""
+    assert page.said == []
+    assert all(url.startswith((server.base, "data:")) for url in page.asked), page.asked
+
+
+def eventually(check, seconds=30):
+    end = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < end
+        time.sleep(0.1)

@@ -1,0 +1,80 @@
+"""Make the pictures of the app for the docs: python -m tests.browser.pictures [FOLDER]."""
+
+import io
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import pyarrow.csv
+from PIL import Image
+from playwright.sync_api import expect
+
+from discreet.datasets import make_households
+from tests.browser.app import PATIENCE, Server, browsing, opened, run, settled, stage
+
+FOLDER = Path(__file__).parents[2] / "docs" / "app"
+# Pictures stay small: few colours are enough for a page.
+_COLOURS = 48
+
+
+def make(folder: Path) -> None:
+    """Go through the app with invented households, and take a picture of each page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as here:
+        file = Path(here) / "people.csv"
+        pyarrow.csv.write_csv(make_households(1500, seed=1), file)
+        server = Server(Path(here) / "workspace", file)
+        try:
+            with browsing() as page:
+                opened(page, server)
+                for name in ("postcode", "birth_date"):
+                    page.get_by_role("checkbox", name=f"Mark {name}").press("d")
+                    expect(page.locator(f"select[data-role={name}]")).to_have_value("drop")
+                _journey(page, folder)
+        finally:
+            server.stop()
+
+
+def _journey(page, folder):
+    _picture(page, folder, "data")
+    stage(page, "Protect")
+    page.get_by_role("button", name="Propose steps").click()
+    page.wait_for_selector("ol.steps li", timeout=PATIENCE)
+    settled(page)
+    _picture(page, folder, "protect")
+    run(page)
+    for number, k in enumerate((3, 10, 20), start=2):
+        text = page.input_value("#recipe-text")
+        page.fill("#recipe-text", re.sub(r"\bk = \d+", f"k = {k}", text))
+        page.get_by_role("button", name="Take this text").click()
+        expect(page.locator("#k")).to_have_value(str(k))
+        run(page)
+        done = page.locator("#runs li.run.done")
+        expect(done).to_have_count(number, timeout=PATIENCE)
+    stage(page, "Risk")
+    _picture(page, folder, "risk")
+    stage(page, "Hierarchies")
+    page.get_by_label("Key").select_option("education")
+    page.get_by_role("button", name="Show it").click()
+    settled(page)
+    _picture(page, folder, "hierarchies")
+    for title in ("Explore", "Result"):
+        stage(page, title)
+        _picture(page, folder, title.lower())
+    stage(page, "Release")
+    # Where this machine keeps it is below.
+    below = page.locator("p.soft", has_text="They are in").bounding_box()
+    _picture(page, folder, "release", below["y"] - 10)
+
+
+def _picture(page, folder, name, height=900):
+    page.evaluate("window.scrollTo(0, 0)")
+    whole = {"x": 0, "y": 0, "width": 1280, "height": height}
+    found = Image.open(io.BytesIO(page.screenshot(clip=whole))).convert("RGB")
+    small = found.quantize(_COLOURS, dither=Image.Dither.NONE)
+    small.save(folder / f"{name}.png", optimize=True)
+
+
+if __name__ == "__main__":
+    make(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)
