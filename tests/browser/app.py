@@ -9,9 +9,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Page, expect, sync_playwright
-
-from tests.browser import chromium
+from playwright.sync_api import Browser, Page, expect
 
 PATIENCE = 120_000
 AXE = Path(__file__).parent / "axe" / "axe.min.js"
@@ -43,23 +41,18 @@ class Server:
 
 
 @contextmanager
-def browsing(width=1280, **more):
-    """Open a browser without any state; it reaches no host but this one."""
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(
-            executable_path=chromium.find(),
-            args=["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
-        )
-        context = browser.new_context(viewport={"width": width, "height": 900}, **more)
-        context.set_default_timeout(PATIENCE)
-        page = context.new_page()
-        page.said = []
-        page.asked = []
-        page.on("console", lambda message: page.said.append(message.text))
-        page.on("pageerror", lambda error: page.said.append(str(error)))
-        page.on("request", lambda request: page.asked.append(request.url))
-        yield page
-        browser.close()
+def browsing(browser: Browser, width=1280, **more):
+    """Open a page without any state, and keep what it says and asks for."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, **more)
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    page.said = []
+    page.asked = []
+    page.on("console", lambda message: page.said.append(message.text))
+    page.on("pageerror", lambda error: page.said.append(str(error)))
+    page.on("request", lambda request: page.asked.append(request.url))
+    yield page
+    context.close()
 
 
 def opened(page: Page, server: Server):

@@ -53,13 +53,13 @@ def serve(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def survey(tmp_path_factory):
+def survey(windows, tmp_path_factory):
     """A journey on a survey with households, ended: its server and its page."""
     folder = tmp_path_factory.mktemp("survey")
     path = folder / "survey.csv"
     pa.csv.write_csv(make_households(600, seed=2), path)
     server = Server(folder / "work", path)
-    with browsing() as page:
+    with browsing(windows) as page:
         opened(page, server)
         stage(page, "Protect")
         page.get_by_role("button", name="Propose steps").click()
@@ -101,10 +101,10 @@ def test_no_page_has_a_serious_violation_or_is_wider_than_the_screen(survey, wid
         page.emulate_media(color_scheme="light")
 
 
-def test_adult_with_hierarchies_built_in_the_page(serve, tmp_path):
+def test_adult_with_hierarchies_built_in_the_page(windows, serve, tmp_path):
     table = load_adult().select(["sex", "age", "race", "education", "salary-class"]).slice(0, 5000)
     server = serve(table, "adult.csv")
-    with browsing() as page:
+    with browsing(windows) as page:
         opened(page, server)
         stage(page, "Hierarchies")
         page.get_by_label("Key").select_option("age")
@@ -142,9 +142,9 @@ def test_adult_with_hierarchies_built_in_the_page(serve, tmp_path):
         quiet(page, server)
 
 
-def test_a_clinical_file_with_several_rows_a_patient(serve, tmp_path):
+def test_a_clinical_file_with_several_rows_a_patient(windows, serve, tmp_path):
     server = serve(make_episodes(300, seed=3), "episodes.csv")
-    with browsing() as page:
+    with browsing(windows) as page:
         opened(page, server)
         # By keyboard: the marked rows get a role with one key.
         for name in ("days", "visit_date"):
@@ -163,9 +163,9 @@ def test_a_clinical_file_with_several_rows_a_patient(serve, tmp_path):
         quiet(page, server)
 
 
-def test_numbers_with_the_search(serve, tmp_path):
+def test_numbers_with_the_search(windows, serve, tmp_path):
     server = serve(load_census().select(["AFNLWGT", "AGI", "FEDTAX"]).slice(0, 300), "census.csv")
-    with browsing() as page:
+    with browsing(windows) as page:
         opened(page, server)
         for name in ("AFNLWGT", "AGI", "FEDTAX"):
             page.get_by_role("checkbox", name=f"Mark {name}").check()
@@ -185,9 +185,9 @@ def test_numbers_with_the_search(serve, tmp_path):
         quiet(page, server)
 
 
-def test_a_bad_file_is_said_in_a_sentence_and_another_can_be_opened(serve, tmp_path):
+def test_a_bad_file_is_said_in_a_sentence_and_another_can_be_opened(windows, serve, tmp_path):
     server = serve(b"\x00\x01PAR1 not a table", "broken.parquet")
-    with browsing() as page:
+    with browsing(windows) as page:
         page.goto(server.url)
         page.wait_for_selector("#notice .notice")
         said = page.inner_text("#notice")
@@ -206,10 +206,10 @@ def test_a_bad_file_is_said_in_a_sentence_and_another_can_be_opened(serve, tmp_p
         compared(page, server, tmp_path)
 
 
-def test_a_table_that_is_worked_on_outside_memory(serve, tmp_path):
+def test_a_table_that_is_worked_on_outside_memory(windows, serve, tmp_path):
     people = make_households(20_000, seed=4)
     server = serve(people, "large.parquet", "--engine", "duckdb")
-    with browsing() as page:
+    with browsing(windows) as page:
         opened(page, server)
         expect(page.locator("main")).to_contain_text("larger than memory")
         text = (

@@ -51,6 +51,7 @@ class Desk:
         """Return a page, or for a request from within one only the part that it asked for."""
         if "hx-request" in request.headers:
             return self.part(template, **content)
+        self.space.visit(stage)
         whole = {"stage": stage, "stages": STAGES, "inner": template}
         found = self.templates.get_template("page.html")
         return HTMLResponse(found.render(**whole, **(self.beside() | content)))
@@ -90,10 +91,13 @@ class Desk:
 
     def python(self) -> str:
         """Return the same in Python."""
-        file = str(self.space.input or "FILE")
+        given = [str(self.space.input or "FILE"), str(self.space.recipe_file)]
+        words = [repr(one) for one in given]
+        if self.look.engine != "auto":
+            words.append(f"engine={self.look.engine!r}")
         return (
             "import discreet\n\n"
-            f"release = discreet.protect({file!r}, {str(self.space.recipe_file)!r})\n"
+            f"release = discreet.protect({', '.join(words)})\n"
             'release.save("release")\n'
         )
 
