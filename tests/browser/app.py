@@ -76,8 +76,12 @@ def settled(page: Page):
 def run(page: Page):
     """Run the recipe, and wait for the release."""
     stage(page, "Protect")
+    page.wait_for_selector("#runs > *")
+    runs = page.locator("#runs li.run")
+    before = runs.count()
     page.get_by_role("button", name="Run", exact=True).click()
-    newest = page.locator("#runs li.run").first
+    expect(runs).to_have_count(before + 1)
+    newest = runs.first
     expect(newest).to_have_class(re.compile("done|failed"), timeout=PATIENCE)
     assert "failed" not in newest.get_attribute("class"), newest.inner_text()
 
@@ -118,7 +122,7 @@ def violations(page: Page):
 
 def quiet(page: Page, server: Server):
     """Tell that the page had nothing to complain of, and asked nobody else."""
-    assert page.said == []
+    assert page.said == [], page.said
     assert all(url.startswith((server.base, "data:")) for url in page.asked), page.asked
 
 

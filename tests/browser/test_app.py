@@ -111,7 +111,7 @@ def test_adult_with_hierarchies_built_in_the_page(windows, serve, tmp_path):
         page.get_by_role("button", name="Show it").click()
         settled(page)
         page.get_by_label("Kind").select_option("intervals")
-        page.get_by_label("Levels").fill("[5, 10, 40]")
+        page.get_by_label("Levels", exact=True).fill("[5, 10, 40]")
         page.get_by_role("button", name="Build it").click()
         page.wait_for_selector("text=20-24")
         page.get_by_label("Key").select_option("race")

@@ -30,8 +30,12 @@ def router(desk: Desk) -> APIRouter:
 
     @routes.get("/explore/sliders")
     def sliders() -> HTMLResponse:
-        with lock:
-            return desk.part("sliders.html", **_sliders(desk))
+        try:
+            with lock:
+                return desk.part("sliders.html", **_sliders(desk))
+        except BadInput as error:
+            # Not every recipe has levels: that is no failure of the page.
+            return desk.part("notice.html", said=str(error))
 
     @routes.get("/explore/node")
     def node(request: Request) -> HTMLResponse:

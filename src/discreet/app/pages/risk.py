@@ -9,7 +9,6 @@ from fastapi.responses import HTMLResponse
 
 from discreet.app.pages.data import settle_roles
 from discreet.app.pages.result import finished
-from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.app.server import Desk
@@ -27,7 +26,11 @@ def router(desk: Desk) -> APIRouter:
 
     @routes.get("/risk/figures")
     def figures() -> HTMLResponse:
-        return desk.part("risk_figures.html", **_figures(desk))
+        figures = _figures(desk)
+        if not figures:
+            said = "No column is a key yet: give those that others may know the role quasi."
+            return desk.part("notice.html", said=said)
+        return desk.part("risk_figures.html", **figures)
 
     return routes
 
@@ -39,7 +42,7 @@ def _figures(desk: Desk) -> dict[str, Any]:
     recipe = desk.space.recipe
     roles = {key: value for key, value in recipe.get("roles", {}).items() if key in _MEASURED}
     if not roles.get("quasi"):
-        raise BadInput("no column is a key yet: give those that others may know the role quasi")
+        return {}
     dialect = desk.space.state["dialect"]
     name = ("risk", str(sorted(roles.items())))
     engine = desk.look.engine
