@@ -117,7 +117,7 @@ def test_the_later_of_two_tabs_sees_a_notice_and_nothing_is_lost(space):
     }  # fmt: skip
     kept = space.text
     notice = space.replace("[roles]\nquasi = ['mine']\n", "text", seen)
-    assert "Your text is version 4 of the history" in notice
+    assert "Yours is version 4 of the history" in notice
     assert space.text == kept
     space.take(4)
     assert space.recipe == {"roles": {"quasi": ["mine"]}}

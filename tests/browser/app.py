@@ -41,6 +41,15 @@ class Server:
 
 
 @contextmanager
+def stopping(server: Server):
+    """Stop a server at the end, as Ctrl+C does."""
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
 def browsing(browser: Browser, width=1280, **more):
     """Open a page without any state, and keep what it says and asks for."""
     context = browser.new_context(viewport={"width": width, "height": 900}, **more)
@@ -109,15 +118,59 @@ def _split(command):
     return shlex.split(command)
 
 
-def violations(page: Page):
+def violations(page: Page, *rules: str):
     """Let axe look at the page; return what is serious, with where it is."""
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("async () => await axe.run(document, {iframes: false})")
+    page.evaluate("source => window.axe || (0, eval)(source)", AXE.read_text(encoding="utf-8"))
+    how = {"iframes": False, "resultTypes": ["violations"]}
+    if rules:
+        how["runOnly"] = list(rules)
+    found = page.evaluate("async how => await axe.run(document, how)", how)
     return [
         (one["id"], [node["html"][:160] for node in one["nodes"]])
         for one in found["violations"]
         if one["impact"] in ("serious", "critical")
     ]
+
+
+def faults(page: Page):
+    """Look at the page at both widths, in light and dark; return what is wrong with it."""
+    found = []
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        found += [(width, *one) for one in violations(page)]
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        if wide > width:
+            found.append((width, f"it is {wide} wide"))
+        page.emulate_media(color_scheme="dark")
+        # Nothing but colours differs.
+        found += [(width, "dark", *one) for one in violations(page, "color-contrast")]
+        page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    return found
+
+
+FOCUSED = """() => {
+  const one = document.activeElement, style = getComputedStyle(one);
+  const name = one.getAttribute("aria-label") || (one.labels && one.labels[0] ? one.labels[0].innerText : one.innerText);
+  const box = one.getBoundingClientRect();
+  const seen = box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
+  return {tag: one.tagName, name: (name || "").trim(), id: one.id,
+    ring: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2, seen: seen};
+}"""
+
+
+def tab_to(page: Page, name: str, tag: str | None = None, most=150):
+    """Press Tab until what is called so has the focus; whatever gets it on the way shows it."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        at = page.evaluate(FOCUSED)
+        if at["tag"] in ("BODY", "IFRAME"):
+            continue
+        assert at["ring"], f"no focus is seen on {at}"
+        assert at["seen"], f"the focus is outside the screen on {at}"
+        if at["name"].startswith(name) and tag in (None, at["tag"]):
+            return
+    raise AssertionError(f"Tab does not lead to {name}")
 
 
 def quiet(page: Page, server: Server):

@@ -43,8 +43,9 @@ def browser(tmp_path_factory):
 @pytest.fixture(scope="session")
 def windows():
     """The same browser driven by Playwright, for what takes many clicks; it reaches only this host."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=120_000)
     with sync_playwright() as driver:
         found = driver.chromium.launch(
             executable_path=chromium.find(),

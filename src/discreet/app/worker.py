@@ -21,7 +21,6 @@ from typing import Any
 
 from discreet.private import write_private
 
-
 # A run that is asked to stop removes its temporary files first, if it can in so many seconds.
 _PATIENCE = 0.5
 

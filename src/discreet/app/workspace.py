@@ -193,6 +193,17 @@ class Workspace:
                 "on top of that; the history has both."
             )
 
+    def edit_as_seen(
+        self, said: str, change: Callable[[Content], Content], seen: int
+    ) -> str | None:
+        """Change the recipe as it was `seen`, for changes that go by a step's place in it.
+
+        Where it changed since, that place may be another step's: the result is kept in the history.
+        """
+        if seen not in [0, *(one["number"] for one in self.state["versions"])]:
+            raise BadInput(f"the history has no version {seen}")
+        return self.replace(tomli_w.dumps(change(tomllib.loads(self.text_of(seen)))), said, seen)
+
     def replace(self, text: str, said: str, seen: int) -> str | None:
         """Take a whole text for the recipe, unless it changed since it was `seen`.
 
@@ -208,8 +219,8 @@ class Workspace:
                 return None
             number = self._add(text, f"{said}, beside a change of another tab", seen)
             return (
-                "The recipe was changed in another tab meanwhile and stays as that made it. Your "
-                f"text is version {number} of the history, where you can take it."
+                "The recipe was changed in another tab meanwhile and stays as that made it. "
+                f"Yours is version {number} of the history, where you can take it."
             )
 
     def _add(self, text: str, said: str, parent: int | None = None, **more: Any) -> int:

@@ -55,20 +55,23 @@ def router(desk: Desk) -> APIRouter:
         given = {key: [str(value) for value in form.getlist(key)] for key in form}
         number, method = int(given["number"][0]), given["method"][0]
         seen = int(given["version"][0])
-        steps = desk.space.recipe.get("steps", [])
-        before = steps[number] if number < len(steps) else {}
-        step = read_step(method, given, before)
-        _check(step, number)
+
+        def read(recipe: dict[str, Any]) -> dict[str, Any]:
+            steps = recipe.get("steps", [])
+            step = read_step(method, given, steps[number] if number < len(steps) else {})
+            _check(step, number)
+            return dict(step)
+
         if "more" in given:
             # Another privacy model is to be added: the form comes again, with what it holds.
-            return desk.part("step.html", **_form(desk, number, method, step))
+            return desk.part("step.html", **_form(desk, number, method, read(desk.space.recipe)))
 
         def change(recipe: dict[str, Any]) -> dict[str, Any]:
             now = list(recipe.get("steps", []))
-            now[number : number + 1] = [step]
+            now[number : number + 1] = [read(recipe)]
             return {**recipe, "steps": now}
 
-        notice = desk.space.edit(f"step {number + 1}: {method}", change, seen)
+        notice = desk.space.edit_as_seen(f"step {number + 1}: {method}", change, seen)
         return desk.part("steps.html", **_steps(desk, notice))
 
     @routes.post("/protect/remove")
@@ -77,7 +80,7 @@ def router(desk: Desk) -> APIRouter:
             left = [step for i, step in enumerate(recipe.get("steps", [])) if i != number]
             return {**recipe, "steps": left}
 
-        notice = desk.space.edit(f"step {number + 1} removed", change, version)
+        notice = desk.space.edit_as_seen(f"step {number + 1} removed", change, version)
         return desk.part("steps.html", **_steps(desk, notice))
 
     @routes.post("/protect/run")
