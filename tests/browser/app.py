@@ -1,8 +1,6 @@
 """The app as a person starts it: a server of its own, and a browser on its page."""
 
-import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -11,33 +9,11 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
+from tests.app.server import Server
+
 PATIENCE = 120_000
 AXE = Path(__file__).parent / "axe" / "axe.min.js"
 RELEASE_ID = re.compile(rb"Release [0-9a-f]{12} of")
-
-
-class Server:
-    """`discreet app` in a process of its own."""
-
-    def __init__(self, workspace, *arguments):
-        self.command = [sys.executable, "-m", "discreet", "app", *map(str, arguments)]
-        self.command += ["--workspace", str(workspace), "--no-browser"]
-        self.start()
-
-    def start(self):
-        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
-        line = self.process.stdout.readline()
-        self.url = re.search(r"http\S+", line).group(0)
-        self.base = self.url.split("/?")[0]
-
-    def kill(self):
-        """End it without a warning, as a crash would."""
-        os.kill(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-
-    def stop(self):
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait(20)
 
 
 @contextmanager
