@@ -10,13 +10,16 @@ import sys
 class Server:
     """`discreet app` in a process of its own."""
 
-    def __init__(self, workspace, *arguments):
+    def __init__(self, workspace, *arguments, **streams):
         self.command = [sys.executable, "-m", "discreet", "app", *map(str, arguments)]
         self.command += ["--workspace", str(workspace), "--no-browser"]
+        self.streams = streams
         self.start()
 
     def start(self):
-        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            self.command, stdout=subprocess.PIPE, text=True, **self.streams
+        )
         line = self.process.stdout.readline()
         self.url = re.search(r"http\S+", line).group(0)
         self.base = self.url.split("/?")[0]

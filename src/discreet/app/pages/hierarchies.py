@@ -109,6 +109,14 @@ def _keys(desk: Desk, column: str | None) -> dict[str, Any]:
     return {"keys": keys, "column": column if column in keys else (keys[0] if keys else None)}
 
 
+def _check_key(desk: Desk, column: str) -> None:
+    """Refuse a column that is not a key of the table: the values of others are not shown."""
+    if column not in desk.space.recipe.get("roles", {}).get("quasi", []):
+        raise BadInput("only keys have hierarchies: give the column the role quasi")
+    if column not in desk.look.seen.encoded:
+        raise BadInput(f"the table has no column '{column}'")
+
+
 def tree_of(desk: Desk, column: str) -> tuple[Hierarchy, bool]:
     """Return a key's hierarchy, and whether the recipe has it or it is only proposed."""
     from discreet.generalization import Hierarchy
@@ -123,6 +131,7 @@ def tree_of(desk: Desk, column: str) -> tuple[Hierarchy, bool]:
 
 def _bound(desk: Desk, column: str) -> tuple[Any, np.ndarray]:
     """Lay a key's hierarchy out, and count the records at each leaf."""
+    _check_key(desk, column)
     tree, _ = tree_of(desk, column)
     found = desk.look.seen.encoded[column]
     ladder, codes = tree.bind_and_encode(found.levels(), column, found.counts)
@@ -131,8 +140,7 @@ def _bound(desk: Desk, column: str) -> tuple[Any, np.ndarray]:
 
 
 def _tree(desk: Desk, column: str, notice: str | None = None) -> dict[str, Any]:
-    if column not in desk.space.recipe.get("roles", {}).get("quasi", []):
-        raise BadInput("only keys have hierarchies: give the column the role quasi")
+    _check_key(desk, column)
     tree, own = tree_of(desk, column)
     seen = desk.look.seen.encoded[column]
     known = set(tree.listed or ())
@@ -180,6 +188,7 @@ def _groups(desk: Desk, column: str) -> dict[str, str]:
 
 def _gathered(desk: Desk, column: str, group: str, values: list[str]) -> dict[str, list[str]]:
     """Put values into a named group; those that are in none stay groups of their own."""
+    _check_key(desk, column)
     held = [str(x) for x in desk.look.seen.encoded[column].values.cast("string").to_pylist()]
     if any(value not in held for value in values):
         raise BadInput(f"'{column}' has no such value")
@@ -195,6 +204,7 @@ def _save(desk: Desk, column: str, spec: dict[str, Any], said: str, seen: int) -
     """Write a hierarchy into the recipe: into the step that has one, or a new one."""
     from discreet.generalization import Hierarchy
 
+    _check_key(desk, column)
     found = desk.look.seen.encoded[column]
     # What is wrong with it is said now.
     Hierarchy.from_spec(spec).bind(found.levels(), column)
