@@ -215,6 +215,31 @@ def test_an_error_says_nothing_of_the_data(page, capsys, monkeypatch):
     assert "Ann" not in said.err + said.out
 
 
+def test_what_cannot_be_read_is_said_in_a_sentence(page):
+    answer = page.post("/protect/propose", data={"version": page.version, "k": "many"})
+    assert answer.status_code == 422
+    assert "k: input should be a valid integer" in text_of(answer.text)
+
+
+def test_nobody_is_told_of_requests(page, monkeypatch):
+    """The framework offers each request to the tracers of its process, if it is let."""
+    trace = pytest.importorskip("opentelemetry.trace")
+    traced = []
+
+    class Tracer(trace.NoOpTracer):
+        def start_span(self, name, *given, **more):
+            traced.append(name)
+            return super().start_span(name, *given, **more)
+
+    class Provider(trace.TracerProvider):
+        def get_tracer(self, *given, **more):
+            return Tracer()
+
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", Provider())
+    assert page.get("/data").status_code == 200
+    assert traced == []
+
+
 def test_the_recipe_can_be_edited_as_text(page):
     text = page.space.text + "\n# A note of mine.\n"
     page.post("/recipe/text", data={"text": text, "version": page.version})

@@ -129,7 +129,7 @@ def heard(table, tmp_path_factory):
     post("/data/role", role="weight", column=["town", "ill"], version=now)
     post("/data/role", role="x", column="ill", version=now)
     for role in ("weight", "household", "unit", "target", "row_key", "pseudonyms"):
-        post("/data/role", role=role, column="ill", version=now)
+        post("/data/role", role=role, column="sex", version=now)
         get("/risk/figures")
         get("/recipe/problem")
         post("/recipe/undo")
@@ -184,7 +184,7 @@ def test_what_is_confidential_is_nowhere_but_as_a_range(heard):
 def test_values_of_keys_are_on_pages_about_keys_and_in_what_a_refusal_asks_to_mend(heard):
     for request, status, text in heard[0]:
         path = request.partition(" ")[2]
-        mend = status == 422 or path.startswith(("/protect/runs", "/recipe/problem"))
+        mend = status == 422 or path.startswith(("/protect/run", "/recipe/problem"))
         if path.startswith(ABOUT) and status == 200:
             continue
         assert mend or found(KEY, text) == [], (request, status)

@@ -6,7 +6,6 @@ import csv
 import io
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 from fastapi import APIRouter, Form, Request, UploadFile
 from fastapi.responses import HTMLResponse, Response
 
@@ -14,6 +13,8 @@ from discreet.app.forms import toml
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from discreet.app.server import Desk
     from discreet.generalization import Hierarchy
 
@@ -131,6 +132,8 @@ def tree_of(desk: Desk, column: str) -> tuple[Hierarchy, bool]:
 
 def _bound(desk: Desk, column: str) -> tuple[Any, np.ndarray]:
     """Lay a key's hierarchy out, and count the records at each leaf."""
+    import numpy as np
+
     _check_key(desk, column)
     tree, _ = tree_of(desk, column)
     found = desk.look.seen.encoded[column]
@@ -140,6 +143,8 @@ def _bound(desk: Desk, column: str) -> tuple[Any, np.ndarray]:
 
 
 def _tree(desk: Desk, column: str, notice: str | None = None) -> dict[str, Any]:
+    import numpy as np
+
     _check_key(desk, column)
     tree, own = tree_of(desk, column)
     seen = desk.look.seen.encoded[column]
