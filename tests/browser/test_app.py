@@ -311,7 +311,7 @@ def test_a_table_that_is_worked_on_outside_memory_by_its_path(windows, tmp_path)
         page.get_by_label("Or by its path").fill(str(folder / "large.parquet"))
         page.get_by_role("button", name="Open", exact=True).click()
         page.wait_for_selector("#roles")
-        expect(page.locator("main")).to_contain_text("larger than memory")
+        expect(page.locator("main")).to_contain_text("too large to be looked at whole")
         text = (
             '[roles]\nidentifiers = ["name"]\nquasi = ["age", "sex"]\nconfidential = ["income"]\n'
             'rest = "drop"\n[[steps]]\nmethod = "generalize"\ncolumns = ["age", "sex"]\n'

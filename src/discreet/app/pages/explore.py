@@ -210,7 +210,8 @@ def _sliders(
     desk: Desk, at: NodeLook | None = None, fixed: dict[str, int] | None = None
 ) -> dict[str, Any]:
     nodes = _nodes(desk)
-    best = desk.look.once(("best", id(nodes)), nodes.best)
+    # With its lattice, so that no other takes over its identity.
+    _, best = desk.look.once(("best", id(nodes)), lambda: (nodes, nodes.best()))
     step = _step(desk)
     if at is None:
         own = step.levels or {}
