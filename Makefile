@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Compiled tests are kept, whatever the caller's habits: else each process compiles them all again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test fuzz test-stress test-slow test-browser test-spark lint bench clean
+.PHONY: setup demo app test fuzz test-stress test-slow test-browser test-spark lint bench clean
 
 setup: $(READY)
 
@@ -18,6 +18,15 @@ $(READY): pyproject.toml
 
 demo: setup
 	$(BIN)/discreet demo --force
+
+discreet-app/households.csv: | $(READY)
+	mkdir -p discreet-app
+	$(BIN)/python -c "from discreet import datasets, write_table; \
+	    write_table(datasets.make_households(10_000, seed=2024, null_rate=0.02), '$@')"
+
+# The app on invented households (ARGS='--no-browser --port 8000'); it goes on where it was left.
+app: setup discreet-app/households.csv
+	$(BIN)/discreet app discreet-app/households.csv --workspace discreet-app/work $(ARGS)
 
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not browser and not spark'
@@ -60,4 +69,4 @@ bench: setup .venv/.peers
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean:
-	rm -rf .venv discreet-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv discreet-demo discreet-app .pytest_cache .mypy_cache .ruff_cache .hypothesis
