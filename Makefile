@@ -37,9 +37,9 @@ fuzz: setup
 	$(BIN)/python -m tests.fuzz $(ARGS)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'hypothesis and not spark' --hypothesis-profile fuzz tests
 
-# The slow tests of the flow: 200,000 rows on engines, and kills at random moments.
+# The slow tests of the flow and the app: 200,000 rows on engines, and kills at random moments.
 test-stress: setup
-	$(BIN)/python -m pytest -m slow tests/flow
+	$(BIN)/python -m pytest -m slow tests/flow tests/app
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow
