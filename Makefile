@@ -19,10 +19,14 @@ $(READY): pyproject.toml
 demo: setup
 	$(BIN)/discreet demo --force
 
-# The app, on invented households.
-app: setup
-	test -f discreet-demo/households.csv || $(BIN)/discreet demo --force > /dev/null
-	$(BIN)/discreet app discreet-demo/households.csv
+discreet-app/households.csv: | $(READY)
+	mkdir -p discreet-app
+	$(BIN)/python -c "from discreet import datasets, write_table; \
+	    write_table(datasets.make_households(10_000, seed=2024, null_rate=0.02), '$@')"
+
+# The app on invented households (ARGS='--no-browser --port 8000'); it goes on where it was left.
+app: setup discreet-app/households.csv
+	$(BIN)/discreet app discreet-app/households.csv --workspace discreet-app/work $(ARGS)
 
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not browser and not spark'
@@ -33,9 +37,9 @@ fuzz: setup
 	$(BIN)/python -m tests.fuzz $(ARGS)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'hypothesis and not spark' --hypothesis-profile fuzz tests
 
-# The slow tests of the flow: 200,000 rows on engines, and kills at random moments.
+# The slow tests of the flow and the app: 200,000 rows on engines, and kills at random moments.
 test-stress: setup
-	$(BIN)/python -m pytest -m slow tests/flow
+	$(BIN)/python -m pytest -m slow tests/flow tests/app
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow
@@ -65,4 +69,4 @@ bench: setup .venv/.peers
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean:
-	rm -rf .venv discreet-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv discreet-demo discreet-app .pytest_cache .mypy_cache .ruff_cache .hypothesis

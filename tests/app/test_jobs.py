@@ -1,11 +1,12 @@
 """Runs: the same bytes as the command line, cancelled within a second, and never half."""
 
+import fcntl
 import filecmp
 import os
 import re
-import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -157,29 +158,65 @@ def test_a_cancel_takes_effect_within_a_second_and_leaves_nothing(sleepy):
     assert not any(path.is_dir() for path in sleepy.desk.queue.path(first).iterdir())
 
 
-def test_a_run_ends_with_its_server(sleepy):
-    sleepy.desk.queue.add(SLOW, "one", 1)
-    wait(sleepy, 1, "running")
-    process = sleepy.desk.queue._process
-    process.stdin.close()
-    # It is asleep before it listens: only a process that runs hears that the server is gone.
-    process.send_signal(signal.SIGKILL)
-    run = wait(sleepy, 1, "failed")
-    assert run["error"] == "the run ended early"
+DEAF = """
+import signal, sys, time
+from pathlib import Path
+from discreet.app import worker
+
+def deaf(folder):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    (folder / "progress").write_text(str(__import__("os").getpid()))
+    time.sleep(60)
+
+worker._work = deaf
+sys.exit(worker.main(Path(sys.argv[1])))
+"""
+
+
+@pytest.mark.parametrize("how", ["the server is gone", "it is asked to stop"])
+def test_a_run_that_hears_nothing_is_stopped_all_the_same(tmp_path, how):
+    """Compiled code hears no signal."""
+    command = [sys.executable, "-c", DEAF, str(tmp_path)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE)
+    said = tmp_path / "progress"
+    while not (said.exists() and said.read_text()):
+        time.sleep(0.02)
+    child = int(said.read_text())
+    if how == "the server is gone":
+        process.stdin.close()
+    else:
+        process.terminate()
+    assert process.wait(10) != 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
 
 
 def test_after_a_kill_a_run_is_interrupted_and_what_waits_goes_on(tmp_path, people):
     page = Page(tmp_path / "work", [people.parent])
     page.open(people)
-    queue = page.desk.queue
-    queue.close()
-    number = queue.add(SLOW, "one", 1)
-    queue._note(number, status="running")
-    (queue.path(number) / "release.part-1").mkdir()
+    page.desk.queue.close()
+    first, second = (page.desk.queue.add(QUICK, said, 1) for said in ("one", "two"))
+    page.desk.queue._note(first, status="running")
+    # What a server that was killed may leave.
+    (page.desk.queue.path(first) / "release").mkdir()
+    (page.desk.queue.folder / "0003").mkdir()
+    (page.desk.queue.path(first) / ".0123.part").write_text("{")
     page.end()
+    # The worker of the first run is still at its end.
+    held = (page.desk.queue.path(first) / "held").open("w")
+    fcntl.flock(held, fcntl.LOCK_EX)
+    ends = threading.Timer(0.5, held.close)
+    start = time.monotonic()
+    ends.start()
     again = Page(tmp_path / "work", [people.parent])
     try:
-        assert again.desk.queue.get(number)["status"] == "interrupted"
-        assert not any(path.is_dir() for path in again.desk.queue.path(number).iterdir())
+        assert time.monotonic() - start > 0.4
+        assert again.desk.queue.get(first)["status"] == "interrupted"
+        left = {path.name for path in again.desk.queue.path(first).iterdir()}
+        assert left == {"run.json", "recipe.toml", "held"}
+        assert wait(again, second, "done", "failed")["status"] == "done"
+        assert again.desk.queue.add(QUICK, "three", 1) == 4
     finally:
         again.end()
+    # Closed while it ran: it is interrupted, and not said to have failed.
+    assert again.desk.queue.get(4)["status"] in ("waiting", "interrupted")

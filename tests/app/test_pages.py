@@ -64,6 +64,25 @@ def test_the_later_of_two_tabs_is_told(page):
     assert "income" not in named
 
 
+def test_a_step_that_moved_meanwhile_is_not_overwritten(page):
+    text = (
+        '[roles]\nconfidential = ["income", "assets"]\nrest = "drop"\n'
+        '[[steps]]\nmethod = "oma"\ncolumns = ["income"]\nk = 3\n'
+        '[[steps]]\nmethod = "oma"\ncolumns = ["assets"]\nk = 4\n'
+    )
+    page.post("/recipe/text", data={"text": text, "version": page.version})
+    seen = page.version
+    page.post("/protect/remove", data={"number": 0, "version": seen})
+    form = {"number": 0, "method": "oma", "version": seen, "columns": ["income"], "k": "9"}
+    answer = page.post("/protect/step", data=form)
+    assert f"is version {page.version + 1} of the history" in text_of(answer.text)
+    assert [(s["columns"], s["k"]) for s in page.space.recipe["steps"]] == [(["assets"], 4)]
+    page.space.take(page.version + 1)
+    assert [s["k"] for s in page.space.recipe["steps"]] == [9, 4]
+    answer = page.post("/protect/remove", data={"number": 0, "version": 99})
+    assert answer.status_code == 422
+
+
 def test_hostile_names_and_values_are_text(tmp_path, people):
     names = [HOSTILE, "a\nb", "c;d", "sex"]
     values = [
@@ -194,6 +213,31 @@ def test_an_error_says_nothing_of_the_data(page, capsys, monkeypatch):
     assert "Something went wrong (RuntimeError)" in answer.text
     said = capsys.readouterr()
     assert "Ann" not in said.err + said.out
+
+
+def test_what_cannot_be_read_is_said_in_a_sentence(page):
+    answer = page.post("/protect/propose", data={"version": page.version, "k": "many"})
+    assert answer.status_code == 422
+    assert "k: input should be a valid integer" in text_of(answer.text)
+
+
+def test_nobody_is_told_of_requests(page, monkeypatch):
+    """The framework offers each request to the tracers of its process, if it is let."""
+    trace = pytest.importorskip("opentelemetry.trace")
+    traced = []
+
+    class Tracer(trace.NoOpTracer):
+        def start_span(self, name, *given, **more):
+            traced.append(name)
+            return super().start_span(name, *given, **more)
+
+    class Provider(trace.TracerProvider):
+        def get_tracer(self, *given, **more):
+            return Tracer()
+
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", Provider())
+    assert page.get("/data").status_code == 200
+    assert traced == []
 
 
 def test_the_recipe_can_be_edited_as_text(page):

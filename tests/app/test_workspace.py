@@ -6,6 +6,7 @@ import stat
 import threading
 
 import pytest
+import tomli_w
 
 from discreet.app.workspace import Folders, Workspace
 from discreet.errors import BadInput
@@ -37,6 +38,42 @@ def test_a_workspace_opened_again_is_where_it_was(tmp_path):
     assert again.recipe_file.read_text() == again.text
     again.redo()
     assert again.recipe == {"roles": {"quasi": ["sex"]}}
+    again.close()
+
+
+@pytest.mark.parametrize("writes", range(12))
+def test_a_server_killed_at_any_write_leaves_a_workspace_that_opens(tmp_path, monkeypatch, writes):
+    """A kill between two writes: the table and its recipe, and the file of it, still agree."""
+    done = 0
+    real = os.replace
+
+    def counted(*paths):
+        nonlocal done
+        if done == writes:
+            raise KeyboardInterrupt
+        done += 1
+        real(*paths)
+
+    steps = {None: {}, "a.csv": {"roles": {"quasi": ["age"]}}, "b.csv": {"roles": {"unit": "id"}}}
+    monkeypatch.setattr("os.replace", counted)
+    space = None
+    try:
+        space = Workspace(tmp_path / "work")
+        for name, recipe in list(steps.items())[1:]:
+            space.open_file(tmp_path / name, tomli_w.dumps(recipe), f"{name} opened")
+    except KeyboardInterrupt:
+        pass
+    monkeypatch.setattr("os.replace", real)
+    (tmp_path / "work" / ".abc.part").write_text("half")
+    if space is not None:
+        space.close()
+    again = Workspace(tmp_path / "work")
+    assert again.recipe == steps[again.input and again.input.name]
+    assert again.recipe_file.read_text() == again.text
+    assert not list(again.folder.rglob("*.part"))
+    again.edit("sex", said("sex"))
+    again.undo()
+    assert again.recipe == steps[again.input and again.input.name]
     again.close()
 
 
@@ -80,7 +117,7 @@ def test_the_later_of_two_tabs_sees_a_notice_and_nothing_is_lost(space):
     }  # fmt: skip
     kept = space.text
     notice = space.replace("[roles]\nquasi = ['mine']\n", "text", seen)
-    assert "Your text is version 4 of the history" in notice
+    assert "Yours is version 4 of the history" in notice
     assert space.text == kept
     space.take(4)
     assert space.recipe == {"roles": {"quasi": ["mine"]}}

@@ -1,65 +1,43 @@
 """The app as a person starts it: a server of its own, and a browser on its page."""
 
-import os
 import re
-import signal
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser import chromium
+from tests.app.server import Server
 
 PATIENCE = 120_000
 AXE = Path(__file__).parent / "axe" / "axe.min.js"
 RELEASE_ID = re.compile(rb"Release [0-9a-f]{12} of")
 
 
-class Server:
-    """`discreet app` in a process of its own."""
-
-    def __init__(self, workspace, *arguments):
-        self.command = [sys.executable, "-m", "discreet", "app", *map(str, arguments)]
-        self.command += ["--workspace", str(workspace), "--no-browser"]
-        self.start()
-
-    def start(self):
-        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
-        line = self.process.stdout.readline()
-        self.url = re.search(r"http\S+", line).group(0)
-        self.base = self.url.split("/?")[0]
-
-    def kill(self):
-        """End it without a warning, as a crash would."""
-        os.kill(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-
-    def stop(self):
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait(20)
+@contextmanager
+def stopping(server: Server):
+    """Stop a server at the end, as Ctrl+C does."""
+    try:
+        yield server
+    finally:
+        server.stop()
 
 
 @contextmanager
-def browsing(width=1280, **more):
-    """Open a browser without any state; it reaches no host but this one."""
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(
-            executable_path=chromium.find(),
-            args=["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
-        )
-        context = browser.new_context(viewport={"width": width, "height": 900}, **more)
-        context.set_default_timeout(PATIENCE)
-        page = context.new_page()
-        page.said = []
-        page.asked = []
-        page.on("console", lambda message: page.said.append(message.text))
-        page.on("pageerror", lambda error: page.said.append(str(error)))
-        page.on("request", lambda request: page.asked.append(request.url))
-        yield page
-        browser.close()
+def browsing(browser: Browser, width=1280, **more):
+    """Open a page without any state, and keep what it says and asks for."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, **more)
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    page.said = []
+    page.asked = []
+    page.on("console", lambda message: page.said.append(message.text))
+    page.on("pageerror", lambda error: page.said.append(str(error)))
+    page.on("request", lambda request: page.asked.append(request.url))
+    yield page
+    context.close()
 
 
 def opened(page: Page, server: Server):
@@ -83,8 +61,12 @@ def settled(page: Page):
 def run(page: Page):
     """Run the recipe, and wait for the release."""
     stage(page, "Protect")
+    page.wait_for_selector("#runs > *")
+    runs = page.locator("#runs li.run")
+    before = runs.count()
     page.get_by_role("button", name="Run", exact=True).click()
-    newest = page.locator("#runs li.run").first
+    expect(runs).to_have_count(before + 1)
+    newest = runs.first
     expect(newest).to_have_class(re.compile("done|failed"), timeout=PATIENCE)
     assert "failed" not in newest.get_attribute("class"), newest.inner_text()
 
@@ -112,10 +94,13 @@ def _split(command):
     return shlex.split(command)
 
 
-def violations(page: Page):
+def violations(page: Page, *rules: str):
     """Let axe look at the page; return what is serious, with where it is."""
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("async () => await axe.run(document, {iframes: false})")
+    page.evaluate("source => window.axe || (0, eval)(source)", AXE.read_text(encoding="utf-8"))
+    how = {"iframes": False, "resultTypes": ["violations"]}
+    if rules:
+        how["runOnly"] = list(rules)
+    found = page.evaluate("async how => await axe.run(document, how)", how)
     return [
         (one["id"], [node["html"][:160] for node in one["nodes"]])
         for one in found["violations"]
@@ -123,9 +108,50 @@ def violations(page: Page):
     ]
 
 
+def faults(page: Page):
+    """Look at the page at both widths, in light and dark; return what is wrong with it."""
+    found = []
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        found += [(width, *one) for one in violations(page)]
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        if wide > width:
+            found.append((width, f"it is {wide} wide"))
+        page.emulate_media(color_scheme="dark")
+        # Nothing but colours differs.
+        found += [(width, "dark", *one) for one in violations(page, "color-contrast")]
+        page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    return found
+
+
+FOCUSED = """() => {
+  const one = document.activeElement, style = getComputedStyle(one);
+  const name = one.getAttribute("aria-label") || (one.labels && one.labels[0] ? one.labels[0].innerText : one.innerText);
+  const box = one.getBoundingClientRect();
+  const seen = box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
+  return {tag: one.tagName, name: (name || "").trim(), id: one.id,
+    ring: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2, seen: seen};
+}"""
+
+
+def tab_to(page: Page, name: str, tag: str | None = None, most=150):
+    """Press Tab until what is called so has the focus; whatever gets it on the way shows it."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        at = page.evaluate(FOCUSED)
+        if at["tag"] in ("BODY", "IFRAME"):
+            continue
+        assert at["ring"], f"no focus is seen on {at}"
+        assert at["seen"], f"the focus is outside the screen on {at}"
+        if at["name"].startswith(name) and tag in (None, at["tag"]):
+            return
+    raise AssertionError(f"Tab does not lead to {name}")
+
+
 def quiet(page: Page, server: Server):
     """Tell that the page had nothing to complain of, and asked nobody else."""
-    assert page.said == []
+    assert page.said == [], page.said
     assert all(url.startswith((server.base, "data:")) for url in page.asked), page.asked
 
 

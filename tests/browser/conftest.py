@@ -41,6 +41,21 @@ def browser(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def windows():
+    """The same browser driven by Playwright, for what takes many clicks; it reaches only this host."""
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=120_000)
+    with sync_playwright() as driver:
+        found = driver.chromium.launch(
+            executable_path=chromium.find(),
+            args=["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+        )
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="session")
 def hostile() -> pa.Table:
     people = make_households(1500, seed=5, null_rate=0.03).select(list(NAMES))
     return people.rename_columns(list(NAMES.values()))

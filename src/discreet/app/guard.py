@@ -76,6 +76,10 @@ class Guard:
             await self.app(scope, body.receive, body.send)
         except _TooMuch:
             await body.refuse()
+        except Exception:
+            # The app has said so, without what the exception says. It would be logged from here,
+            # and the connection closed.
+            await body.refuse(500, "Something went wrong. Nothing was lost; try again.")
 
     def _foreign(self, headers: dict[str, str], method: str) -> str | None:
         """Say what is wrong with where a request comes from."""
@@ -134,10 +138,10 @@ class _Body:
         self._answered = True
         await self._send(message)
 
-    async def refuse(self) -> None:
+    async def refuse(self, status: int = 413, said: str = "That is too much at once.") -> None:
         if not self._answered:
             self._answered = True
-            await _answer(self._send, 413, "That is too much at once.")
+            await _answer(self._send, status, said)
 
 
 def _with_headers(send: Send) -> Send:

@@ -1,12 +1,14 @@
 """Runs of recipes, one after the other, each in a process of its own.
 
 A run that is cancelled is a process that is stopped, so that nothing of it is left and the app does
-not wait for it. The process sees when the server is gone, and ends too.
+not wait for it. The process sees when the server is gone, and ends too; the next server waits for
+that before it tells what became of the run.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import shutil
 import subprocess
@@ -21,8 +23,8 @@ from discreet.app.workspace import Workspace
 from discreet.errors import BadInput
 from discreet.private import make_private_folder, write_private
 
-# A process that is asked to stop removes its temporary files first, if it can in so many seconds.
-_PATIENCE = 0.5
+# Seconds that a worker has to stop its run, which it kills after half a second.
+_PATIENCE = 5.0
 ENDED = ("done", "failed", "cancelled", "interrupted")
 
 
@@ -39,16 +41,18 @@ class Queue:
         self._running: int | None = None
         self._closed = False
         for run in self.all():
-            if run["status"] not in ENDED:
-                # The server was killed. What a run had written whole stands.
-                done = (
-                    run["status"] == "running"
-                    and (self.path(run["number"]) / "result.json").exists()
-                )
-                self._note(run["number"], status="done" if done else "interrupted")
-                if not done:
-                    self._clear(run["number"])
+            if run["status"] == "running":
+                self._settle(run["number"])
         threading.Thread(target=self._work, daemon=True).start()
+
+    def _settle(self, number: int) -> None:
+        """Tell what became of a run whose server was killed: what it had written whole stands."""
+        with contextlib.suppress(FileNotFoundError), (self.path(number) / "held").open() as held:
+            fcntl.flock(held, fcntl.LOCK_SH)
+        done = (self.path(number) / "result.json").exists()
+        self._note(number, status="done" if done else "interrupted")
+        if not done:
+            self._clear(number)
 
     def path(self, number: int) -> Path:
         """Return the folder of a run."""
@@ -84,7 +88,8 @@ class Queue:
         Its kind is `protect`, or `search`, which looks for recipes.
         """
         with self._lock:
-            number = max([run["number"] for run in self.all()], default=0) + 1
+            # By folders: a server that was killed may have left one without a run.
+            number = max([int(path.name) for path in self.folder.iterdir()], default=0) + 1
             folder = self.path(number)
             make_private_folder(folder)
             write_private(folder / "recipe.toml", recipe)
@@ -120,11 +125,16 @@ class Queue:
         self._clear(number)
 
     def close(self) -> None:
-        """Stop what is running."""
-        self._closed = True
+        """Stop what is running; what waits goes on when the workspace is opened again."""
+        with self._lock:
+            self._closed = True
+            number, process = self._running, self._process
+            if number is not None:
+                self._note(number, status="interrupted", ended=_now())
         self._wake.set()
-        if self._process is not None:
-            _stop(self._process)
+        if number is not None and process is not None:
+            _stop(process)
+            self._clear(number)
 
     def progress(self, number: int) -> list[str]:
         """Return what a run said it was doing, one line a stage."""
@@ -150,7 +160,7 @@ class Queue:
 
     def _run(self, number: int) -> None:
         with self._lock:
-            if self.get(number)["status"] != "waiting":
+            if self._closed or self.get(number)["status"] != "waiting":
                 return
             command = [sys.executable, "-m", "discreet.app.worker", str(self.path(number))]
             self._process = subprocess.Popen(

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
     from discreet.inspection import Inspection
 
-# Rows of a table that does not fit in memory which are looked at.
+# Rows that are looked at of a table that is too large to be looked at whole in seconds.
 SAMPLE = 200_000
+MOST_ROWS, MOST_BYTES = 2_000_000, 500_000_000
+# What was made from earlier recipes is kept for an undo or two.
+_KEPT = 3
 
 
 class Look:
@@ -23,19 +26,32 @@ class Look:
 
     def __init__(self, space: Workspace, engine: str = "auto") -> None:
         self.space, self.engine = space, engine
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         self._key: Any = None
         self._made: dict[Any, Any] = {}
+        self._making: dict[Any, threading.RLock] = {}
 
     def once(self, name: Any, make: Any) -> Any:
-        """Return what was made under a name from this table, or make it."""
+        """Return what was made under a name from this table, or make it.
+
+        Of names that are tuples, the last few with the same first part are kept.
+        """
         with self._lock:
             key = _key(self.space)
             if key != self._key:
-                self._key, self._made = key, {}
-            if name not in self._made:
-                self._made[name] = make()
-            return self._made[name]
+                self._key, self._made, self._making = key, {}, {}
+            # Whoever asks for something else does not wait for this.
+            made, own = self._made, self._making.setdefault(name, threading.RLock())
+        with own:
+            if name not in made:
+                found = make()
+                with self._lock:
+                    made[name] = found
+                    alike = [one for one in made if isinstance(one, tuple) and one[0] == name[0]]
+                    for one in alike[:-_KEPT] if isinstance(name, tuple) else ():
+                        del made[one]
+                return found
+            return made[name]
 
     @property
     def path(self) -> Path:
@@ -48,9 +64,7 @@ class Look:
     @property
     def sampled(self) -> bool:
         """True where the table is too large to be looked at whole."""
-        from discreet.engines.choice import choose
-
-        return bool(self.once("engine", lambda: choose(self.engine, self.path)) != "memory")
+        return bool(self.once("sampled", lambda: _is_large(self.path, self.engine)))
 
     @property
     def table(self) -> Any:
@@ -69,6 +83,28 @@ class Look:
         return found
 
 
+def _is_large(path: Path, engine: str) -> bool:
+    """Tell whether a look at all rows would take long, or more memory than there is."""
+    from discreet.engines.choice import choose
+    from discreet.table.files import parquet_files
+
+    if choose(engine, path) != "memory":
+        return True
+    if not _is_parquet(path):
+        return path.stat().st_size > MOST_BYTES
+    import pyarrow.parquet as pq
+
+    try:
+        files = parquet_files(path) if path.is_dir() else [path]
+        return sum(pq.read_metadata(file).num_rows for file in files) > MOST_ROWS
+    except (OSError, ValueError):
+        return False  # Whoever reads it says what is wrong with it.
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.is_dir() or path.suffix.lower() in (".parquet", ".pq")
+
+
 def sample(path: Path) -> pa.Table:
     """Take rows from all over a Parquet file, or the first ones of another, in seconds."""
     import pyarrow as pa
@@ -76,7 +112,7 @@ def sample(path: Path) -> pa.Table:
 
     from discreet.table.files import parquet_files
 
-    if path.is_dir() or path.suffix.lower() in (".parquet", ".pq"):
+    if _is_parquet(path):
         files = parquet_files(path) if path.is_dir() else [path]
         groups = [(file, i) for file in files for i in range(pq.ParquetFile(file).num_row_groups)]
         chosen = groups[:: max(1, len(groups) // 20)]

@@ -15,6 +15,7 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -25,6 +26,8 @@ from discreet.app.look import Look
 from discreet.app.workspace import Folders, Workspace
 from discreet.errors import BadInput
 
+# FastAPI would hand requests, and what exceptions say, to whatever listens on this machine.
+_SILENT = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
 # The stages, in the order in which one goes through them: path, title.
 STAGES = (
     ("data", "Data"),
@@ -51,6 +54,7 @@ class Desk:
         """Return a page, or for a request from within one only the part that it asked for."""
         if "hx-request" in request.headers:
             return self.part(template, **content)
+        self.space.visit(stage)
         whole = {"stage": stage, "stages": STAGES, "inner": template}
         found = self.templates.get_template("page.html")
         return HTMLResponse(found.render(**whole, **(self.beside() | content)))
@@ -90,17 +94,21 @@ class Desk:
 
     def python(self) -> str:
         """Return the same in Python."""
-        file = str(self.space.input or "FILE")
+        given = [str(self.space.input or "FILE"), str(self.space.recipe_file)]
+        words = [repr(one) for one in given]
+        if self.look.engine != "auto":
+            words.append(f"engine={self.look.engine!r}")
         return (
             "import discreet\n\n"
-            f"release = discreet.protect({file!r}, {str(self.space.recipe_file)!r})\n"
+            f"release = discreet.protect({', '.join(words)})\n"
             'release.save("release")\n'
         )
 
 
 def make_app(space: Workspace, roots: Sequence[Path], engine: str = "auto") -> FastAPI:
     """Return the app for a workspace; `Guard` is what makes it safe to serve."""
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    silent: Any = {"telemetry": _SILENT}
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, **silent)
     here = Path(__file__).parent
     templates = Environment(
         loader=PackageLoader("discreet.app"),
@@ -125,6 +133,11 @@ def make_app(space: Workspace, roots: Sequence[Path], engine: str = "auto") -> F
     @app.exception_handler(BadInput)
     async def refused(request: Request, error: BadInput) -> HTMLResponse:
         return _said(desk, request, " ".join(str(error).splitlines()), 422)
+
+    @app.exception_handler(RequestValidationError)
+    async def misread(request: Request, error: RequestValidationError) -> HTMLResponse:
+        said = [f"{one['loc'][-1]}: {one['msg'].lower()}" for one in error.errors()]
+        return _said(desk, request, "; ".join(said), 422)
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> HTMLResponse:

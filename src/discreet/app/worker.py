@@ -1,12 +1,19 @@
-"""One run in a process of its own: `python -m discreet.app.worker FOLDER`."""
+"""One run in a process of its own: `python -m discreet.app.worker FOLDER`.
+
+Compiled code hears no signal and lets no other thread speak, so a run cannot watch itself: it is
+the child of a process that does nothing but watch, and stops it when it is asked to, or when the
+server is gone.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import select
 import signal
 import sys
-import threading
+import time
 import tomllib
 import warnings
 from pathlib import Path
@@ -14,11 +21,48 @@ from typing import Any
 
 from discreet.private import write_private
 
+# A run that is asked to stop removes its temporary files first, if it can in so many seconds.
+_PATIENCE = 0.5
+
 
 def main(folder: Path) -> int:
     """Carry out the run of a folder; what it says goes to files there."""
+    asked: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+    # Held until both processes have ended, so that the next server can tell.
+    held = os.open(folder / "held", os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    child = os.fork()
+    if child == 0:
+        return _work(folder)
+    while (code := _ended(child)) is None:
+        ready, _, _ = select.select([0], [], [], 0.02)
+        # Nobody writes to this process; its input ends with the server.
+        if asked or (ready and not os.read(0, 1)):
+            return _stop(child)
+    return code
+
+
+def _ended(child: int) -> int | None:
+    """Return the exit code of a process that has ended."""
+    found, status = os.waitpid(child, os.WNOHANG)
+    return os.waitstatus_to_exitcode(status) if found else None
+
+
+def _stop(child: int) -> int:
+    os.kill(child, signal.SIGTERM)
+    end = time.monotonic() + _PATIENCE
+    while _ended(child) is None:
+        if time.monotonic() > end:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            break
+        time.sleep(0.01)
+    return 128 + signal.SIGTERM
+
+
+def _work(folder: Path) -> int:
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    threading.Thread(target=_end_with_server, daemon=True).start()
     warnings.simplefilter("ignore")  # A release's log has them.
     run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     with (folder / "progress").open("a", encoding="utf-8", buffering=1) as said:
@@ -35,14 +79,6 @@ def main(folder: Path) -> int:
             return 1
     write_private(folder / "result.json", json.dumps(result, ensure_ascii=False))
     return 0
-
-
-def _end_with_server() -> None:
-    """Ask this process to stop when nobody holds the other end of its input any more."""
-    # Not by a file object, whose lock this thread would hold when the process ends.
-    while os.read(0, 1):
-        pass
-    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _protect(folder: Path, run: dict[str, Any], tell: Any) -> dict[str, Any]:

@@ -24,6 +24,8 @@ from discreet.private import make_private_folder, write_private
 
 _STATE = "workspace.json"
 _NEW: dict[str, Any] = {"input": None, "dialect": {}, "current": 0, "versions": []}
+_FOLDERS = ("recipes", "runs", "hierarchies")
+_LOCK = ".open"
 Content = dict[str, Any]
 
 
@@ -57,22 +59,36 @@ class Workspace:
         if not self.folder.is_dir() or self.folder.is_symlink():
             raise BadInput(f"the workspace {folder} is not a folder; choose another")
         here = sorted(path.name for path in self.folder.iterdir())
-        if here and _STATE not in here:
+        # A server that was killed early may have made only some of these.
+        others = [name for name in here if name not in (*_FOLDERS, _LOCK) and not _is_part(name)]
+        if others and _STATE not in here:
             raise BadInput(
-                f"{folder} holds other files ('{here[0]}'); choose an empty or a new folder for "
+                f"{folder} holds other files ('{others[0]}'); choose an empty or a new folder for "
                 "the workspace"
             )
         self.folder.chmod(0o700)
         self._alone()
-        for name in ("recipes", "runs", "hierarchies"):
+        for name in _FOLDERS:
             if not (self.folder / name).exists():
                 make_private_folder(self.folder / name)
         if _STATE not in here:
             self._write(_NEW)
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """Settle what a server that was killed left half done."""
+        for folder in (self.folder, self.folder / "recipes", *(self.folder / "runs").iterdir()):
+            for path in folder.iterdir() if folder.is_dir() else ():
+                if _is_part(path.name) and path.is_file():
+                    path.unlink()
+        # The state is written before the file that commands read.
+        text = self.text
+        if not self.recipe_file.exists() or self.recipe_file.read_text(encoding="utf-8") != text:
+            write_private(self.recipe_file, text)
 
     def _alone(self) -> None:
         """Refuse a workspace that another server has open."""
-        self._held = (self.folder / ".open").open("w")
+        self._held = (self.folder / _LOCK).open("w")
         try:
             fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -111,12 +127,24 @@ class Workspace:
             write_private(path, secrets.token_urlsafe(32))
         return path.read_text()
 
+    @property
+    def stage(self) -> str | None:
+        """The page that was looked at last."""
+        path = self.folder / "stage"
+        return path.read_text() if path.exists() else None
+
+    def visit(self, stage: str) -> None:
+        """Keep in mind which page is looked at."""
+        if stage != self.stage:
+            write_private(self.folder / "stage", stage)
+
     def open_file(self, path: Path, recipe: str, said: str, **dialect: str | None) -> None:
         """Work on another table, from a recipe's text; what was there stays in the history."""
         with self._lock:
             given = {key: value for key, value in dialect.items() if value}
-            self._write(self.state | {"input": str(path), "dialect": given})
-            self._add(recipe, said)
+            # The table and its recipe change at once, also for a server that is killed here.
+            self._add(recipe, said, input=str(path), dialect=given)
+            self.visit("data")
 
     # The recipe
 
@@ -165,6 +193,17 @@ class Workspace:
                 "on top of that; the history has both."
             )
 
+    def edit_as_seen(
+        self, said: str, change: Callable[[Content], Content], seen: int
+    ) -> str | None:
+        """Change the recipe as it was `seen`, for changes that go by a step's place in it.
+
+        Where it changed since, that place may be another step's: the result is kept in the history.
+        """
+        if seen not in [0, *(one["number"] for one in self.state["versions"])]:
+            raise BadInput(f"the history has no version {seen}")
+        return self.replace(tomli_w.dumps(change(tomllib.loads(self.text_of(seen)))), said, seen)
+
     def replace(self, text: str, said: str, seen: int) -> str | None:
         """Take a whole text for the recipe, unless it changed since it was `seen`.
 
@@ -180,13 +219,13 @@ class Workspace:
                 return None
             number = self._add(text, f"{said}, beside a change of another tab", seen)
             return (
-                "The recipe was changed in another tab meanwhile and stays as that made it. Your "
-                f"text is version {number} of the history, where you can take it."
+                "The recipe was changed in another tab meanwhile and stays as that made it. "
+                f"Yours is version {number} of the history, where you can take it."
             )
 
-    def _add(self, text: str, said: str, parent: int | None = None) -> int:
+    def _add(self, text: str, said: str, parent: int | None = None, **more: Any) -> int:
         """Put a version into the history, and make it the current one unless it has a parent."""
-        state = self.state
+        state = self.state | more
         number = len(state["versions"]) + 1
         write_private(self._path(number), text)
         one = {
@@ -241,6 +280,11 @@ class Workspace:
 
     def _path(self, number: int) -> Path:
         return self.folder / "recipes" / f"{number:04d}.toml"
+
+
+def _is_part(name: str) -> bool:
+    """Tell whether a file is one that was being written."""
+    return name.startswith(".") and name.endswith(".part")
 
 
 class Folders:

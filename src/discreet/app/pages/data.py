@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import pyarrow as pa
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse
 from starlette.concurrency import run_in_threadpool
@@ -16,7 +14,6 @@ from starlette.datastructures import FormData
 
 from discreet.app import commands
 from discreet.errors import BadInput
-from discreet.table.columns import float_values
 
 if TYPE_CHECKING:
     from discreet.app.server import Desk
@@ -260,6 +257,12 @@ def bars(column: Encoded) -> list[float]:
 
     Numbers by ranges of equal width; other values by how often the most frequent ones come.
     """
+    # Here, so that the first page does not wait for them.
+    import numpy as np
+    import pyarrow as pa
+
+    from discreet.table.columns import float_values
+
     counts = np.asarray(column.counts, dtype=float)
     if not len(counts) or counts.sum() == 0:
         return []

@@ -36,12 +36,12 @@ def router(desk: Desk) -> APIRouter:
 
     @routes.get("/explore/sliders")
     def sliders() -> HTMLResponse:
-        with lock:
-            try:
+        try:
+            with lock:
                 return desk.part("sliders.html", **_sliders(desk))
-            except BadInput as error:
-                # There is nothing to slide, which is no fault of whoever came here.
-                return desk.part("none.html", said=str(error))
+        except BadInput as error:
+            # There is nothing to slide, which is no fault of whoever came here.
+            return desk.part("none.html", said=str(error))
 
     @routes.get("/explore/node")
     def node(request: Request) -> HTMLResponse:
@@ -287,7 +287,8 @@ def _sliders(
     desk: Desk, at: NodeLook | None = None, fixed: dict[str, int] | None = None
 ) -> dict[str, Any]:
     nodes = _nodes(desk)
-    best = desk.look.once(("best", id(nodes)), nodes.best)
+    # With its lattice, so that no other takes over its identity.
+    _, best = desk.look.once(("best", id(nodes)), lambda: (nodes, nodes.best()))
     step = _step(desk)
     if at is None:
         own = step.levels or {}

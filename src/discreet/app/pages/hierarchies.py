@@ -7,7 +7,6 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 from fastapi import APIRouter, Form, Request, UploadFile
 from fastapi.responses import HTMLResponse, Response
 
@@ -16,6 +15,8 @@ from discreet.app.forms import toml
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from discreet.app.server import Desk
     from discreet.generalization import Hierarchy
 
@@ -145,6 +146,14 @@ def _keys(desk: Desk, column: str | None) -> dict[str, Any]:
     return {"keys": keys, "column": column if column in keys else (keys[0] if keys else None)}
 
 
+def _check_key(desk: Desk, column: str) -> None:
+    """Refuse a column that is not a key of the table: the values of others are not shown."""
+    if column not in desk.space.recipe.get("roles", {}).get("quasi", []):
+        raise BadInput("only keys have hierarchies: give the column the role quasi")
+    if column not in desk.look.seen.encoded:
+        raise BadInput(f"the table has no column '{column}'")
+
+
 def tree_of(desk: Desk, column: str) -> tuple[Hierarchy, bool]:
     """Return a key's hierarchy, and whether the recipe has it or it is only proposed."""
     from discreet.generalization import Hierarchy
@@ -159,6 +168,9 @@ def tree_of(desk: Desk, column: str) -> tuple[Hierarchy, bool]:
 
 def _bound(desk: Desk, column: str) -> tuple[Any, np.ndarray]:
     """Lay a key's hierarchy out, and count the records at each leaf."""
+    import numpy as np
+
+    _check_key(desk, column)
     tree, _ = tree_of(desk, column)
     found = desk.look.seen.encoded[column]
     ladder, codes = tree.bind_and_encode(found.levels(), column, found.counts)
@@ -167,8 +179,9 @@ def _bound(desk: Desk, column: str) -> tuple[Any, np.ndarray]:
 
 
 def _tree(desk: Desk, column: str, notice: str | None = None) -> dict[str, Any]:
-    if column not in desk.space.recipe.get("roles", {}).get("quasi", []):
-        raise BadInput("only keys have hierarchies: give the column the role quasi")
+    import numpy as np
+
+    _check_key(desk, column)
     tree, own = tree_of(desk, column)
     seen = desk.look.seen.encoded[column]
     known = set(tree.listed or ())
@@ -216,6 +229,7 @@ def _paths(desk: Desk, column: str) -> dict[str, tuple[str, ...]]:
 
     A value that was not gathered is a group of its own.
     """
+    _check_key(desk, column)
     tree, own = tree_of(desk, column)
     held = [str(x) for x in desk.look.seen.encoded[column].values.cast("string").to_pylist()]
     found: dict[str, tuple[str, ...]] = {}
@@ -297,6 +311,7 @@ def _save(desk: Desk, column: str, spec: dict[str, Any], said: str, seen: int) -
     """Write a hierarchy into the recipe: into the step that has one, or a new one."""
     from discreet.generalization import Hierarchy
 
+    _check_key(desk, column)
     found = desk.look.seen.encoded[column]
     # What is wrong with it is said now.
     Hierarchy.from_spec(spec).bind(found.levels(), column)

@@ -72,20 +72,22 @@ def router(desk: Desk) -> APIRouter:
         given = {key: [str(value) for value in form.getlist(key)] for key in form}
         number, method = int(given["number"][0]), given["method"][0]
         seen = int(given["version"][0])
-        steps = desk.space.recipe.get("steps", [])
-        before = steps[number] if number < len(steps) else {}
-        step = read_step(method, given, before)
+
+        def read(recipe: dict[str, Any]) -> dict[str, Any]:
+            steps = recipe.get("steps", [])
+            return dict(read_step(method, given, steps[number] if number < len(steps) else {}))
+
         if "more" in given:
             # A privacy model was chosen: the form comes again, with what it holds and its fields.
-            return desk.part("step.html", **_form(desk, number, method, step))
-        _check(step, number)
+            return desk.part("step.html", **_form(desk, number, method, read(desk.space.recipe)))
 
         def change(recipe: dict[str, Any]) -> dict[str, Any]:
-            now = list(recipe.get("steps", []))
+            now, step = list(recipe.get("steps", [])), read(recipe)
+            _check(step, number)
             now[number : number + 1] = [step]
             return {**recipe, "steps": now}
 
-        notice = desk.space.edit(f"step {number + 1}: {method}", change, seen)
+        notice = desk.space.edit_as_seen(f"step {number + 1}: {method}", change, seen)
         return desk.part("steps.html", **_steps(desk, notice))
 
     @routes.post("/protect/remove")
@@ -94,7 +96,7 @@ def router(desk: Desk) -> APIRouter:
             left = [step for i, step in enumerate(recipe.get("steps", [])) if i != number]
             return {**recipe, "steps": left}
 
-        notice = desk.space.edit(f"step {number + 1} removed", change, version)
+        notice = desk.space.edit_as_seen(f"step {number + 1} removed", change, version)
         return desk.part("steps.html", **_steps(desk, notice))
 
     @routes.post("/protect/move")
@@ -111,7 +113,7 @@ def router(desk: Desk) -> APIRouter:
             return {**recipe, "steps": steps}
 
         said = f"step {number + 1} {'later' if by == '1' else 'earlier'}"
-        notice = desk.space.edit(said, change, version)
+        notice = desk.space.edit_as_seen(said, change, version)
         return desk.part("steps.html", **_steps(desk, notice))
 
     @routes.post("/protect/run")

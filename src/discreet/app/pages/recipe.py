@@ -19,7 +19,7 @@ def router(desk: Desk) -> APIRouter:
 
     @routes.get("/")
     def start() -> RedirectResponse:
-        return RedirectResponse("/data")
+        return RedirectResponse(f"/{desk.space.stage or 'data'}")
 
     @routes.post("/recipe/undo")
     def undo() -> HTMLResponse:

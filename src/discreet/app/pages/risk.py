@@ -10,7 +10,6 @@ from fastapi.responses import HTMLResponse
 from discreet.app import commands
 from discreet.app.pages.data import settle_roles
 from discreet.app.pages.result import of_this_table
-from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.app.server import Desk
@@ -34,7 +33,11 @@ def router(desk: Desk) -> APIRouter:
 
     @routes.get("/risk/figures")
     def figures() -> HTMLResponse:
-        return desk.part("risk_figures.html", **_figures(desk))
+        figures = _figures(desk)
+        if not figures:
+            said = "No column is a key yet: give those that others may know the role quasi."
+            return desk.part("notice.html", said=said)
+        return desk.part("risk_figures.html", **figures)
 
     return routes
 
@@ -45,7 +48,7 @@ def _figures(desk: Desk) -> dict[str, Any]:
     settle_roles(desk)
     roles = commands.measured_roles(desk.space.recipe)
     if not roles.get("quasi"):
-        raise BadInput("no column is a key yet: give those that others may know the role quasi")
+        return {}
     # The whole recipe says more, such as what k counts, but a draft cannot be read as one.
     given: Any = desk.space.recipe_file if commands.ready(desk) else roles
     dialect, engine = desk.space.state["dialect"], desk.look.engine
