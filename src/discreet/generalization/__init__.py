@@ -10,3 +10,5 @@ from discreet.generalization.models import KAnonymity as KAnonymity
 from discreet.generalization.models import LDiversity as LDiversity
 from discreet.generalization.models import TCloseness as TCloseness
 from discreet.generalization.mondrian import Mondrian as Mondrian
+from discreet.generalization.profit import Payout as Payout
+from discreet.generalization.profit import Profitability as Profitability

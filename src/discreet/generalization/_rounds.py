@@ -19,13 +19,14 @@ import numpy as np
 
 from discreet.generalization._match import Matching
 from discreet.generalization._tuples import Tuples
+from discreet.generalization.by_class import BY_CLASS
 from discreet.generalization.quality import Quality, bits
 from discreet.generalization.search import Entry, Found, Levels, Node, Search, judge
 from discreet.kernels import lattice as kernels
 from discreet.kernels.privacy import Rules
 
 # These know only the sizes of classes, and no price of a record: suppression keeps its own.
-BY_SIZE = ("discernibility", "average-class")
+BY_SIZE = ("discernibility", "average-class", *BY_CLASS)
 # Towards the end a round need not keep more than this of the records that are left.
 _OF_THE_REST = 0.1
 # Of so few tuples the classes are formed anew for each node: to keep them costs more.
@@ -52,7 +53,7 @@ class PerRecord(Quality):
     def __init__(self, name: str, tuples: Tuples, aggregate: str, weights: Sequence[float]) -> None:
         super().__init__(name, tuples, aggregate, weights)
         self.products = self.kind == kernels.PRODUCTS
-        self.by_column, self.exact = True, False
+        self.by_column, self.by_ratio, self.exact = True, False, False
         self.lattice = tuples.lattice
         self.price = np.zeros(len(self.lattice.leaves))
         for a, height in enumerate(self.height):
@@ -83,7 +84,7 @@ class PerRecord(Quality):
         return value - 1e-14 * abs(value)
 
     def _joined(self, x: list[float]) -> float:
-        if self.aggregate == "max":
+        if self.aggregate in ("max", "rank"):
             return max(x)
         return (1.0 if self.kind == kernels.LOGS else 0.0) + sum(x)
 
@@ -105,6 +106,8 @@ class PerRecord(Quality):
             return leaves
         if self.kind == kernels.LOSS:
             return self.weights[a] * (leaves - 1) / max(domain - 1, 1)
+        if self.name == "height":
+            return float(level)
         if self.kind == kernels.PRECISION:
             return level / max(self.height[a], 1)
         if self.kind == kernels.LOGS:
@@ -214,7 +217,8 @@ class RoundSearch(Search):
 
     def _node(self, levels: Levels, target: np.ndarray) -> Node:
         lattice, tuples, price = self.tuples.lattice, self.tuples, self.price
-        if self.matching is None and len(tuples.table.counts) <= _FEW_TUPLES:
+        few = len(tuples.table.counts) <= _FEW_TUPLES
+        if self.matching is None and few and not len(self.rules.profit):
             given = self.rules, price.price, price.products
             suppressed, barred, sums = kernels.priced(lattice, tuples.table, target, *given)
         else:

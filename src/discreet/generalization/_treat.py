@@ -29,6 +29,7 @@ from discreet.generalization._plan import describe_column, describe_group
 from discreet.generalization._recode import Budget, Infeasible, Round, Settings, recode
 from discreet.generalization._tuples import Tuples, collapse, lay_out
 from discreet.generalization._united import Piece, united_quality
+from discreet.generalization.by_class import BY_CLASS, Asked
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.ladder import TOP, Ladder
 from discreet.generalization.models import confidential_columns, smallest_class
@@ -71,7 +72,8 @@ class Treatment:
         self.models = method.models
         # Where columns are only recoded, nulls are values like any other.
         self.null_policy = method.null_policy if self.models else "value"
-        self.bound = bind(self.models, others, self.rows, weights, self.units)
+        counted = [name for name in method.counted if name in others]
+        self.bound = bind(self.models, others, self.rows, weights, self.units, counted, True)
         given = {name: Hierarchy.from_spec(method.hierarchies[name]) for name in self.names}
         self.hierarchies = {
             name: h.settle(columns[name], name, weights) for name, h in given.items()
@@ -115,9 +117,7 @@ class Treatment:
                 "be generalized; use null_policy = 'value', or a smaller k"
             )
         self.settings = Settings(
-            method.quality,
-            method.aggregate,
-            [float((method.weights or {}).get(name, 1.0)) for name in self.names],
+            self._asked(),
             float(method.suppression_limit),
             *self._range(),
             method.round_share if method.local else None,
@@ -147,10 +147,49 @@ class Treatment:
             )
         self._tell_gap()
 
+    def _asked(self) -> Asked:
+        """Return the quality model that is asked for, or refuse what it cannot be asked of."""
+        method, rules = self.method, self.bound.rules
+        target = None
+        if method.quality == "classification":
+            target = self._target()
+        squares = -1
+        if method.quality == "kl-divergence-by-record":
+            squares = len(rules.q)
+        if self.units is not None and method.quality in BY_CLASS:
+            raise BadInput(
+                f"quality = '{method.quality}' is of classes of records, and units are counted "
+                "here; use 'loss' or 'entropy-based'"
+            )
+        return Asked(
+            method.quality,
+            method.aggregate,
+            [float((method.weights or {}).get(name, 1.0)) for name in self.names],
+            float(method.suppression_factor),
+            target,
+            method.payout_figures,
+            squares,
+        )
+
+    def _target(self) -> int | tuple[int, int]:
+        """Return the number of the target's column, or its places among the values counted."""
+        name = self.method.target
+        if name in self.names:
+            return self.names.index(name)
+        j = self.bound.columns.index(name)
+        first, last = self.bound.rules.offsets[j : j + 2]
+        return int(first), int(last)
+
     def _matching(self, nulls: np.ndarray) -> Matching:
         """Judge by what records match, or refuse what cannot be judged so."""
         rules = self.bound.rules
         check_units(self.bound)
+        if len(rules.profit) or self.method.quality == "kl-divergence-by-record":
+            what = "profitability" if len(rules.profit) else f"quality = '{self.method.quality}'"
+            raise BadInput(
+                f"{what} goes by the records of a class, and null_policy = 'match' by those that "
+                "it matches; use 'segregate' or 'value'"
+            )
         if self.method.local and len(rules.kinds):
             raise BadInput(
                 "null_policy = 'match' with local = true is for k-anonymity and distinct "
@@ -268,8 +307,7 @@ class Treatment:
         if len(self.certificates) == 1 and len(self.done) == 1 and not self.method.local:
             return self.certificates[0].taken
         pieces = [piece for done in self.done for piece in done.pieces()]
-        settings = self.settings
-        return united_quality(settings.quality, pieces, settings.aggregate, settings.weights)
+        return united_quality(self.settings.quality, pieces)
 
     def recoded(self) -> Recoded:
         """Return the rows' labels and fates, and the plan."""
@@ -326,9 +364,12 @@ class Treatment:
 
     def _empty_classes(self) -> dict[str, int]:
         """Count the kept classes in which a confidential column has nulls alone."""
-        offsets, found = self.bound.rules.offsets, dict.fromkeys(self.bound.columns, 0)
+        offsets, looked_at = self.bound.rules.offsets, confidential_columns(self.models)
+        found = dict.fromkeys(looked_at, 0)
         tables = [one.classes for done in self.done for one in done.rounds]
         for j, name in enumerate(self.bound.columns):
+            if name not in looked_at:
+                continue
             found[name] = 0
             for table in tables:
                 valued = Tuples(self.lattice, table).holds(offsets[j], offsets[j + 1])

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator
 
 from discreet.errors import BadInput, nearest
 from discreet.generalization.hierarchy import Hierarchy
+from discreet.generalization.profit import Profitability
 from discreet.parameters import Constraints, Rule, check_declared, number, whole
 
 Diversity = Literal["distinct", "entropy", "recursive"]
@@ -203,7 +204,7 @@ class AlphaKAnonymity(_Declared):
     model: Literal["alpha-k-anonymity"] = field(default="alpha-k-anonymity", init=False, repr=False)
 
 
-_Model = KAnonymity | LDiversity | TCloseness | BetaLikeness | AlphaKAnonymity
+_Model = KAnonymity | LDiversity | TCloseness | BetaLikeness | AlphaKAnonymity | Profitability
 MODELS: dict[str, Any] = {kind.model: kind for kind in get_args(_Model)}
 
 

@@ -30,6 +30,7 @@ from discreet.generalization.models import (
     TCloseness,
     smallest_class,
 )
+from discreet.generalization.profit import Profitability, attacks_of
 from discreet.kernels import privacy as kernels
 from discreet.kernels.privacy import Rules
 from discreet.table.classes import encode
@@ -72,6 +73,8 @@ def bind(
     n: int,
     weights: np.ndarray | None = None,
     units: np.ndarray | None = None,
+    counted_too: Sequence[str] = (),
+    labelled: bool = False,
 ) -> Bound:
     """Return confidential values numbers, and pack the models.
 
@@ -86,6 +89,10 @@ def bind(
         The records that each row stands for; one each where not given.
     units : ndarray of int64, optional
         The unit of each row as 0, 1, ..., where k counts units.
+    counted_too : sequence of str
+        Columns whose values are counted, though no model looks at them.
+    labelled : bool
+        True where classes are of labels of hierarchies, which some models look at.
 
     Raises
     ------
@@ -109,7 +116,7 @@ def bind(
     kinds: list[tuple[int, int, int, int]] = []
     numbers: list[tuple[float, float]] = []
     for model in models:
-        if isinstance(model, KAnonymity):
+        if isinstance(model, KAnonymity | Profitability):
             continue
         if model.column not in columns:
             raise BadInput(
@@ -123,6 +130,8 @@ def bind(
             start, levels = axis.trees.get(j, (0, 0))
             kinds.append((kind, j, start, levels))
             numbers.append(bounds)
+    for name in counted_too:
+        axis.place(_Counted(name), columns[name])
     rules = Rules(
         k,
         np.array(axis.least, np.int64),
@@ -132,6 +141,7 @@ def bind(
         np.concatenate([np.empty(0), *axis.q]),
         np.concatenate([np.empty(0, np.int32), *axis.tree]).astype(np.int32),
         -1 if units is None else sum(axis.sizes),
+        _profit(models, units, labelled),
     )
     places = [
         np.where(c >= 0, c + first, -1)
@@ -140,6 +150,32 @@ def bind(
     codes = np.array(places, np.int32).reshape(len(places), n)
     holdings = None if units is None else find_holdings(units, codes, len(rules.q))
     return Bound(rules, codes, axis.names, holdings)
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """A column that is counted."""
+
+    column: str
+
+
+def _profit(models: Sequence[Any], units: np.ndarray | None, labelled: bool) -> np.ndarray:
+    """Return the figures of the model that looks at what classes pay, empty without one."""
+    model = attacks_of(models)
+    if model is None:
+        return np.empty(0)
+    if not labelled:
+        raise BadInput(
+            "profitability looks at how much of their information records lose, which is told by "
+            "hierarchies: use generalize, or attack = false, for classes so large that no attack "
+            "pays"
+        )
+    if units is not None:
+        raise BadInput(
+            "profitability counts records and not units; set attack = false, for so many units "
+            "that no attack on one pays"
+        )
+    return model.figures
 
 
 class _Axis:

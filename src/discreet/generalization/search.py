@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,10 +23,12 @@ from discreet.generalization._drawn import Race
 from discreet.generalization._match import Matching
 from discreet.generalization._neighbours import Neighbours
 from discreet.generalization._tuples import Tuples
+from discreet.generalization.by_class import ByClass
 from discreet.generalization.quality import Quality
 from discreet.kernels import lattice as kernels
 from discreet.kernels.lattice import Lattice, Table
 from discreet.kernels.privacy import Rules
+from discreet.kernels.worth import suppress_unprofitable
 from discreet.trace import Trace
 
 Levels = tuple[int, ...]
@@ -114,7 +116,7 @@ class Node:
     barred: int
     value: float
     least: list[float]
-    total: float
+    total: Any
 
 
 class Search:
@@ -170,14 +172,14 @@ class Search:
         if draws is not None:
             drawn = Race(self, draws, stream).first(over or (lambda: False))
         # After a search that was cut short, the draw may have come upon a better one.
-        best = self.known[self.best[2]].value
+        best = float(self.known[self.best[2]].value)
         levels = self.best[2] if drawn is None else drawn
         node = self.known[levels]
         certificate = Certificate(
             self.nodes,
             self.nodes if led else len(self.known),
             best,
-            min(best, bound),
+            min(best, float(bound)),
             None if drawn is None else node.value,
         )
         return Found(levels, node.suppressed, certificate, self.trace.to_dict())
@@ -274,22 +276,24 @@ class Search:
         quality, lattice, rules = self.quality, self.tuples.lattice, self.rules
         table = self.classes(target)
         out, sure = judge(lattice, rules, table, target, self.matching)
+        if isinstance(quality, ByClass):
+            return Node(*quality.learn(levels, table, target, out, sure))
         suppressed, penalty = kernels.penalties(
             lattice, table, target, out, quality.kind, quality.n
         )
         barred, least = suppressed, penalty
-        if len(rules.kinds):
+        if len(rules.kinds) or len(rules.profit):
             # Of a class that breaks these models, parts may keep them.
             barred, least = kernels.penalties(lattice, table, target, sure, quality.kind, quality.n)
         total = 0.0
         if not quality.by_column:
             total = kernels.spread(lattice, table, target, quality.kind)
-        value = quality.value(levels, penalty.tolist(), total)
+        value = quality.value(levels, quality.weighed(penalty.tolist(), suppressed), total)
         if quality.kind == kernels.CLASSES:
             # A class may be smaller than k where it has others to match.
             finer, total = kernels.fitting(table, sure, 1 if self.matching else rules.k)
             least = np.array([finer])
-        return Node(suppressed, barred, value, least.tolist(), total)
+        return Node(suppressed, barred, value, quality.weighed(least.tolist(), barred), total)
 
     def _judged(self, levels: Levels, node: Node) -> Node:
         """Judge a node by what its classes do not tell."""
@@ -348,7 +352,10 @@ def judge(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return suppressed records by class, and those that every finer node suppresses at least."""
     if matching is None:
-        return kernels.judge(rules, table)
+        out, sure = kernels.judge(rules, table)
+        if len(rules.profit):
+            suppress_unprofitable(lattice, table, node, rules.profit, out)
+        return out, sure
     return matching.judge(lattice, table, node)
 
 

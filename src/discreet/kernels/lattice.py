@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from discreet.kernels.privacy import holds, may_hold, too_many, too_many_shared
+from discreet.kernels.privacy import may_hold, stars_hold, too_many, too_many_shared
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 # What the penalty of a suppressed class is: see `discreet.generalization.quality`.
@@ -423,7 +423,7 @@ def penalties(lattice, table, node, out, kind, n):
             whole *= size
         for c in range(out.size):
             if out[c]:
-                penalty[0] += out[c] * (whole - _product(lattice, table, node, c))
+                penalty[0] += out[c] * (whole - product_of(lattice, table, node, c))
     elif kind == PRECISION:
         for a in range(d):
             if lattice.height[a]:
@@ -458,7 +458,7 @@ def _marginal(lattice, table, node, out, kind, a, suppressed):
 
 
 @njit(cache=True, nogil=True)
-def _product(lattice, table, node, c):
+def product_of(lattice, table, node, c):
     """Multiply the leaves under a class's labels: the tuples that it could stand for."""
     product = 1.0
     for a in range(node.size):
@@ -475,7 +475,7 @@ def spread(lattice, table, node, kind):
     total = 0.0
     for c in range(table.counts.size):
         size = float(table.counts[c])
-        total += size * (size if kind == SQUARES else _product(lattice, table, node, c))
+        total += size * (size if kind == SQUARES else product_of(lattice, table, node, c))
     return total
 
 
@@ -490,7 +490,7 @@ def prices(lattice, table, node, out, price, products):
     if products:
         for c in range(out.size):
             if out[c] == 0:
-                sums[0] += table.counts[c] * _product(lattice, table, node, c)
+                sums[0] += table.counts[c] * product_of(lattice, table, node, c)
         return sums
     for a in range(node.size):
         first = lattice.first[a, node[a]]
@@ -563,7 +563,7 @@ def most_of_coarser(levels, numbers, m, target):
 
 @njit(cache=True, nogil=True)
 def together(rules, table, chosen):
-    """Tell whether some classes would satisfy the models if merged."""
+    """Tell whether some classes would satisfy the models if all their labels were stars."""
     histogram = np.zeros(rules.q.size + rules.offsets.size, np.int64)
     shared, size = table.shared, 0
     seen = np.zeros(shared.place.size, np.bool_)
@@ -579,4 +579,4 @@ def together(rules, table, chosen):
                 h = shared.holdings[e]
                 histogram[shared.place[h]] += not seen[h]
                 seen[h] = True
-    return holds(rules, size if rules.units < 0 else histogram[rules.units], histogram)
+    return stars_hold(rules, size if rules.units < 0 else histogram[rules.units], histogram)

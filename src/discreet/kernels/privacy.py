@@ -35,6 +35,9 @@ class Rules(NamedTuple):
     tree: np.ndarray
     # The place at which units are counted; -1 where k counts records.
     units: int = -1
+    # What attacks cost and gain, and the publisher's loss and benefit
+    # (`discreet.kernels.worth`); empty where no model looks at these.
+    profit: np.ndarray = np.empty(0)
 
 
 @njit(cache=True, nogil=True)
@@ -59,6 +62,17 @@ def may_hold(rules, size, histogram):
 def holds(rules, size, histogram):
     """Tell whether a class of `size` records, or units, satisfies all models."""
     return may_hold(rules, size, histogram) and too_many(rules, histogram) == 0
+
+
+@njit(cache=True, nogil=True)
+def stars_hold(rules, size, histogram):
+    """Tell whether suppressed records may stay as a class, of stars alone.
+
+    Their publisher has nothing of them, so that it is enough if no attack on one pays.
+    """
+    if rules.profit.size and rules.profit[1] / size - rules.profit[0] > 0:
+        return False
+    return holds(rules, size, histogram)
 
 
 @njit(cache=True, nogil=True)
