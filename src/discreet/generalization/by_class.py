@@ -87,8 +87,13 @@ class ByClass(Quality):
         node: np.ndarray,
         out: np.ndarray,
         sure: np.ndarray,
+        stays: np.ndarray,
     ) -> Learned:
-        """Learn of a node what the search needs; `out` and `sure` as `kernels.judge` has them."""
+        """Learn of a node what the search needs.
+
+        `out` and `sure` are as `kernels.judge` has them; `stays` marks the classes whose records
+        every coarser node keeps too.
+        """
         raise NotImplementedError
 
     def united(self, kept: Sequence[tuple[Table, np.ndarray]], gone: Sequence[Tuples]) -> float:
@@ -99,8 +104,8 @@ class ByClass(Quality):
         """Sum the shares of information that kept records lose."""
         nothing = [np.zeros_like(table.counts) for table, _ in kept]
         return sum(
-            worth.capped(self.lattice, table, node, sure, 1.0)[0]
-            for (table, node), sure in zip(kept, nothing, strict=True)
+            worth.capped(self.lattice, table, node, none, none == 0, 1.0)[0]
+            for (table, node), none in zip(kept, nothing, strict=True)
         )
 
 
@@ -118,6 +123,7 @@ class PayoutCost(ByClass):
         node: np.ndarray,
         out: np.ndarray,
         sure: np.ndarray,
+        stays: np.ndarray,
     ) -> Learned:
         """Learn of a node what the search needs."""
         suppressed, penalty = kernels.penalties(self.lattice, table, node, out, self.kind, self.n)
@@ -160,6 +166,7 @@ class WeighedEntropy(ByClass):
         node: np.ndarray,
         out: np.ndarray,
         sure: np.ndarray,
+        stays: np.ndarray,
     ) -> Learned:
         """Learn of a node what the search needs."""
         suppressed, penalty = kernels.penalties(self.lattice, table, node, out, self.kind, self.n)
@@ -167,7 +174,7 @@ class WeighedEntropy(ByClass):
         if self.by_column:
             barred, plain = kernels.penalties(self.lattice, table, node, sure, self.kind, self.n)
             return suppressed, barred, value, [*plain.tolist(), float(barred)], 0.0
-        floor, more = worth.capped(self.lattice, table, node, sure, self.of_gone)
+        floor, more = worth.capped(self.lattice, table, node, sure, stays, self.of_gone)
         return suppressed, int(sure.sum()), value, [more], floor
 
     def bound(self, lo: Sequence[int], total: Any, least: Sequence[float]) -> float:
@@ -180,7 +187,7 @@ class WeighedEntropy(ByClass):
 
     def _weighed(self, levels: Sequence[int], penalty: Sequence[float], suppressed: float) -> float:
         # Suppressed records count 1 in the plain loss.
-        plain = self.value(levels, penalty, 0.0)
+        plain = self._over_columns(levels, penalty)
         return self.of_kept * plain + (self.of_gone - self.of_kept) * suppressed
 
     def united(self, kept: Sequence[tuple[Table, np.ndarray]], gone: Sequence[Tuples]) -> float:
@@ -210,6 +217,7 @@ class Divergence(ByClass):
         node: np.ndarray,
         out: np.ndarray,
         sure: np.ndarray,
+        stays: np.ndarray,
     ) -> Learned:
         """Learn of a node what the search needs."""
         kept, every, area, gone, of_gone = worth.diverged(self.lattice, table, node, out, sure)
@@ -261,6 +269,7 @@ class DivergenceByRecord(ByClass):
         node: np.ndarray,
         out: np.ndarray,
         sure: np.ndarray,
+        stays: np.ndarray,
     ) -> Learned:
         """Learn of a node what the search needs."""
         kept, gone = worth.diverged_by_record(self.lattice, table, node, out, self.squares)
@@ -309,9 +318,10 @@ class Classification(ByClass):
         node: np.ndarray,
         out: np.ndarray,
         sure: np.ndarray,
+        stays: np.ndarray,
     ) -> Learned:
         """Learn of a node what the search needs."""
-        cost, floor, more = self._cost(table, node, out, sure)
+        cost, floor, more = self._cost(table, node, out, sure, stays)
         scale = 1 / self.valued
         return int(out.sum()), int(sure.sum()), cost * scale, [more * scale], floor * scale
 
@@ -320,18 +330,23 @@ class Classification(ByClass):
         return float(total) + least[0] - _SLACK
 
     def _cost(
-        self, table: Table, node: np.ndarray, out: np.ndarray, sure: np.ndarray
+        self,
+        table: Table,
+        node: np.ndarray,
+        out: np.ndarray,
+        sure: np.ndarray,
+        stays: np.ndarray,
     ) -> tuple[float, float, float]:
         """Return the cost of all records, and what bounds it below and above."""
         if isinstance(self.target, int):
-            given = self.lattice, table, node, out, self.target, self.costs, self.lost
+            given = self.lattice, table, node, out, stays, self.target, self.costs, self.lost
             wrong, tied, gone, floor = worth.predicted_key(*given)
             lost, more = float(self.lost[node[self.target]]), 0.0
             if lost == 1:
                 wrong, tied = int(table.counts.sum()) - gone, 0
         else:
             wrong, tied, gone, floor, more = worth.predicted(
-                table, out, sure, *self.target, self.costs
+                table, out, sure, stays, *self.target, self.costs
             )
             lost = 0.0
         of_wrong, of_tied = (x * (1 - lost) + lost for x in self.costs[:2].tolist())
@@ -342,11 +357,11 @@ class Classification(ByClass):
         total = 0.0
         for table, node in kept:
             none = np.zeros_like(table.counts)
-            total += self._cost(table, node, none, none)[0]
+            total += self._cost(table, node, none, none, none == 0)[0]
         bottom = np.zeros(len(self.domain), np.int64)
         for one in gone:
             counts = one.table.counts
-            total += self._cost(one.table, bottom, counts, counts)[0]
+            total += self._cost(one.table, bottom, counts, counts, counts == 0)[0]
         return total / self.valued
 
 

@@ -132,11 +132,14 @@ class Quality:
     def value(self, levels: Sequence[int], penalty: Sequence[float], total: Any) -> float:
         """Return the quality of a node from the penalty of its suppressed classes."""
         if self.by_column:
-            parts = zip(self.parts, levels, penalty, self.scale, strict=True)
-            return self._finish([(part[level] + p) * scale for part, level, p, scale in parts])
+            return self._over_columns(levels, penalty)
         if self.kind == kernels.CLASSES:
             return self._average(total - penalty[0], penalty[0] > 0)
         return total + penalty[0]
+
+    def _over_columns(self, levels: Sequence[int], penalty: Sequence[float]) -> float:
+        parts = zip(self.parts, levels, penalty, self.scale, strict=True)
+        return self._finish([(part[level] + p) * scale for part, level, p, scale in parts])
 
     def weighed(self, penalty: list[float], suppressed: int) -> list[float]:
         """Return what so many suppressed records cost besides g, from their plain penalty."""

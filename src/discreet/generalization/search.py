@@ -277,7 +277,10 @@ class Search:
         table = self.classes(target)
         out, sure = judge(lattice, rules, table, target, self.matching)
         if isinstance(quality, ByClass):
-            return Node(*quality.learn(levels, table, target, out, sure))
+            # k and distinct values stay where classes grow.
+            growing = type(self) is Search and not (len(rules.kinds) or len(rules.profit))
+            stays = (out == 0) & growing
+            return Node(*quality.learn(levels, table, target, out, sure, stays))
         suppressed, penalty = kernels.penalties(
             lattice, table, target, out, quality.kind, quality.n
         )

@@ -92,17 +92,17 @@ def attacked(lattice, table, node, figures, out, sure):
 
 
 @njit(cache=True, nogil=True)
-def capped(lattice, table, node, sure, most):
-    """Sum the shares that records lose at a node, at most so much of each.
+def capped(lattice, table, node, sure, stays, most):
+    """Sum the shares that records lose at a node, at most so much of each unless it `stays`.
 
     Also what the records of `sure` lose more if they are suppressed, which costs the most.
     """
     whole = room_of(lattice)
     total, more = 0.0, 0.0
     for c in range(sure.size):
-        lost = min(lost_of(lattice, table, node, c, whole), most)
-        total += table.counts[c] * lost
-        more += sure[c] * (most - lost)
+        lost = lost_of(lattice, table, node, c, whole)
+        total += table.counts[c] * (lost if stays[c] else min(lost, most))
+        more += sure[c] * max(0.0, most - lost)
     return total, more
 
 
@@ -157,7 +157,7 @@ def diverged_by_record(lattice, table, node, out, place):
 
 
 @njit(cache=True, nogil=True)
-def predicted(table, out, sure, first, last, weights):
+def predicted(table, out, sure, stays, first, last, weights):
     """Count the records that a prediction by class gets wrong.
 
     Places from `first` to `last - 1` of the histograms are the values that are predicted.
@@ -167,8 +167,9 @@ def predicted(table, out, sure, first, last, weights):
     tuple
         The kept records with another value than most of their class, those in kept classes without
         a most frequent value, and the suppressed ones that have a value. Then what no coarser node
-        is below, and what the records of `sure` add to that. `weights` are of a wrong record, of
-        one without a most frequent value, and of a suppressed one, which is no more than that.
+        is below, and what the records of `sure` add to that; classes that `stays` marks are kept
+        at every coarser node. `weights` are of a wrong record, of one without a most frequent
+        value, and of a suppressed one, which is no more than that.
     """
     wrong, tied, gone, floor, more = 0, 0, 0, 0.0, 0.0
     for c in range(out.size):
@@ -187,15 +188,14 @@ def predicted(table, out, sure, first, last, weights):
             tied += size
         else:
             wrong += size - top
-        least = min(weights[0] * (size - top), weights[2] * size)
-        floor += least
+        floor += min(weights[0] * (size - top), weights[1 if stays[c] else 2] * size)
         if sure[c] == table.counts[c]:
-            more += weights[2] * size - least
+            more += max(0.0, weights[2] * size - weights[0] * (size - top))
     return wrong, tied, gone, floor, more
 
 
 @njit(cache=True, nogil=True)
-def predicted_key(lattice, table, node, out, column, weights, scale):
+def predicted_key(lattice, table, node, out, stays, column, weights, scale):
     """Count the same where a key column is predicted, from the labels of the others.
 
     `scale` is by level of that column the share of its information that is lost there.
@@ -204,7 +204,8 @@ def predicted_key(lattice, table, node, out, column, weights, scale):
     -------
     tuple
         Wrong, tied and suppressed records, and what no coarser node is below: whatever level the
-        column has there, wrong records cost as much, or what it costs to suppress them.
+        column has there, wrong records cost as much, or what it costs to suppress them; and those
+        of classes that `stays` marks, which are kept, cost the former.
     """
     w, shift, mask = lattice.word[column], lattice.shift[column], lattice.mask[column]
     level, height = node[column], lattice.height[column]
@@ -216,21 +217,30 @@ def predicted_key(lattice, table, node, out, column, weights, scale):
     rows, members = members_of(ids, chosen.size)
     wrong, tied, gone, floor = 0, 0, 0, np.inf
     seen = np.zeros(lattice.first[column, level + 1] - lattice.first[column, level], np.int64)
+    kept = np.zeros_like(seen)
     for above in range(level, height + 1):
         up = lattice.up[lattice.step[column, level, above] :]
-        costs = weights[0] * (1 - scale[above]) + scale[above]
+        costs = min(weights[0], weights[1]) * (1 - scale[above]) + scale[above]
+        least = min(costs, weights[2])
         total = 0.0
         for g in range(chosen.size):
-            size, top = 0, 0
+            size, top, held, most = 0, 0, 0, 0
             for r in range(members[g], members[g + 1]):
                 c = rows[r]
                 label = up[np.int64((table.keys[w, c] >> shift) & mask)]
                 seen[label] += table.counts[c]
                 size += table.counts[c]
                 top = max(top, seen[label])
+                if stays[c]:
+                    kept[label] += table.counts[c]
+                    held += table.counts[c]
+                    most = max(most, kept[label])
             for r in range(members[g], members[g + 1]):
-                seen[up[np.int64((table.keys[w, rows[r]] >> shift) & mask)]] = 0
-            total += min(costs, weights[2]) * (size if scale[above] == 1 else size - top)
+                label = up[np.int64((table.keys[w, rows[r]] >> shift) & mask)]
+                seen[label] = kept[label] = 0
+            if scale[above] == 1:
+                top = most = 0
+            total += least * (size - top) + (costs - least) * (held - most)
         floor = min(floor, total)
     for g in range(chosen.size):
         size, top, second = 0, 0, 0
