@@ -134,6 +134,8 @@ class JointPlan(TypedDict, total=False):
     null_policy: str
     trees: dict[str, list[np.ndarray]]
     hierarchies: dict[str, Any]
+    # The leaves of each column, a null counted as one, where classes are judged by what they pay.
+    leaves: dict[str, int]
     # `mondrian`: labels and sizes of the classes; the class of each tuple, or of each row.
     sizes: np.ndarray
     labels: dict[str, Any]

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from discreet.check.evidence import StepPlan
 from discreet.check.findings import NEEDS_INTERNAL, NEEDS_ORIGINAL, Finding, counted, finding
+from discreet.check.profit import profitable
 from discreet.check.shown import GROUP, UNIT, Counted, Shown
 from discreet.recipe.recipe import Step
 from discreet.table.cells import plain
@@ -92,12 +93,15 @@ def models(
     if not shown.tells_units:
         # Records add up, so that they are counted once.
         over = partial(_added, *over(judged_columns(step, shown.column_names)))
-    sizes = over(columns)[1]
+    whole, sizes = over(columns)
     joint = {} if plan is None else plan.get("joint", {})
     known, trees = joint.get("confidential", {}), joint.get("trees", {})
     findings = []
     for position, model in enumerate(step.parameters()["privacy"]):
         said = f"{_say(model, shown.of_what)} over {', '.join(columns)}{where}"
+        if getattr(model, "attack", False):
+            findings.append(profitable(said, model, whole, sizes, joint))
+            continue
         if not hasattr(model, "column"):
             if company is None:
                 findings.append(_sizes(said, model.k, sizes, shown.noun))

@@ -80,10 +80,12 @@ def _of_values(
     lowest: Mapping[str, int],
 ) -> Mapping[str, Any]:
     """Measure what the levels tell of confidential values."""
-    if not method.reads:
+    if not method.judges:
         return {"said": "The models are of class sizes, which tell nothing of confidential values."}
     if joint["kind"] == "mondrian":
         return {"said": "Not measured of mondrian."}
+    if "leaves" in joint:
+        return {"said": "Not measured of profitability."}
     if step.parameters().get("local") or not plainly:
         why = "of local recoding" if plainly else "where units are counted or nulls match anything"
         return {"said": f"Not measured {why}."}
@@ -91,7 +93,7 @@ def _of_values(
         return {"said": f"Not measured of more than {_MOST_RECORDS:,} records."}
     from discreet.attacks.minimality import minimality
 
-    columns = list(dict.fromkeys([*step.columns, *method.reads]))
+    columns = list(dict.fromkeys([*step.columns, *method.judges]))
     tuples, counts = original.counts_without(columns, _excluded(plan))
     models = list(getattr(method, "models", ()))
     return minimality(tuples, joint, models, lowest=lowest, counts=counts).to_dict()

@@ -50,7 +50,9 @@ def fewest(k: int, share: float, n: int, left: int) -> int:
 class PerRecord(Quality):
     """What a kept record costs on average; of a group's tuples, and the same in all its rounds."""
 
-    def __init__(self, name: str, tuples: Tuples, aggregate: str, weights: Sequence[float]) -> None:
+    def __init__(
+        self, name: str, tuples: Tuples, aggregate: str, weights: Sequence[float] | None
+    ) -> None:
         super().__init__(name, tuples, aggregate, weights)
         self.products = self.kind == kernels.PRODUCTS
         self.by_column, self.by_ratio, self.exact = True, False, False

@@ -334,6 +334,8 @@ class Treatment:
             "confidential": confidential,
             "trees": trees(self.models, self.others),
         }
+        if len(self.bound.rules.profit):
+            joint["leaves"] = dict(zip(self.names, map(int, self.lattice.domain), strict=True))
         searches = [one["levels"] for group in groups for one in group["rounds"]]
         plans: dict[str, ColumnPlan] = {
             name: {"kind": "generalize", "levels": [levels[name] for levels in searches]}

@@ -228,6 +228,11 @@ class Generalize(Recoding):
         return list(dict.fromkeys([*super().reads, *self.counted]))
 
     @property
+    def judges(self) -> Sequence[str]:
+        """The confidential columns that the models name; a target is only counted."""
+        return super().reads
+
+    @property
     def payout_figures(self) -> Any:
         """The figures of an attack, for the quality or as a privacy model has them."""
         if self.quality != "payout":

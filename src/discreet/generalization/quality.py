@@ -125,7 +125,7 @@ class Quality:
         self.steps = self._steps(tuples)
         self._finish: Callable[[list[float]], float] = {
             kernels.LOSS: lambda x: aggregated(x, self.aggregate),
-            kernels.PRECISION: sum if name == "height" else lambda x: sum(x) / len(x),
+            kernels.PRECISION: lambda x: sum(x) / (1 if name == "height" else len(x)),
             kernels.LOGS: lambda x: self.n + sum(x),
         }.get(self.kind, sum)
 

@@ -41,11 +41,13 @@ _MODELS = {
     r"k-anonymity \(k = (\S+)\)": "{0}-anonymity",
     r"l-diversity \(l = ([^,)]+), column = (.*?)(?:, kind = distinct)?"
     r"(?:, counted in = \w+)?\)": "{0}-diversity of {1}",
+    r"profitability \(.*attack = True\)": "no class that costs more than it is worth",
+    r"profitability \(.*attack = False\)": "classes so large that no attack pays",
     r"t-closeness \(t = ([^,)]+), column = ([^,)]*).*\)": "{0}-closeness of {1}",
 }
 _PROMISE = re.compile(
     r"(wildcard )?[\w-]+(anonymity|diversity|closeness|likeness)\b.* over |k = .*? per |"
-    r"k = .*? over |a risk of .* over "
+    r"k = .*? over |a risk of .* over |profitability \(.* over "
 )
 
 

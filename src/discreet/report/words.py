@@ -150,8 +150,32 @@ def _model(model: Any) -> str:
     """Say a privacy model: l-diversity with l = 3, column = illness."""
     if not isinstance(model, Mapping):
         return str(model)
+    if model["model"] == "profitability":
+        return _intruder(model)
     given = [_parameter(key, value) for key, value in model.items() if key != "model"]
     return f"{model['model']} with {', '.join(given)}"
+
+
+def _intruder(model: Mapping[str, Any]) -> str:
+    """Say what an intruder and a publisher count.
+
+    Examples
+    --------
+    >>> _intruder({"cost": 4, "gain": 300, "loss": 300, "benefit": 1200.0})
+    'no class that costs more than it is worth (an attack on a record costs 4 and gains 300; a \
+record is worth 1200, and costs 300 where it is found)'
+    >>> _intruder({"cost": 4, "gain": 300, "loss": 300, "benefit": 1200, "attack": False})
+    'classes so large that no attack pays (on a record it costs 4 and gains 300)'
+    """
+    cost, gain, loss, benefit = (f"{model[x]:g}" for x in ("cost", "gain", "loss", "benefit"))
+    if not model.get("attack", True):
+        return (
+            f"classes so large that no attack pays (on a record it costs {cost} and gains {gain})"
+        )
+    return (
+        f"no class that costs more than it is worth (an attack on a record costs {cost} and gains "
+        f"{gain}; a record is worth {benefit}, and costs {loss} where it is found)"
+    )
 
 
 def _percent(share: float) -> str:
