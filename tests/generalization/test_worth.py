@@ -1,15 +1,28 @@
 """Quality models of whole classes, and an intruder who counts the cost, against all nodes tried."""
 
+import itertools
+import math
+
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import BadInput
 from discreet.generalization import (
+    Generalize,
+    Hierarchy,
     KAnonymity,
+    Mondrian,
     Payout,
     Profitability,
 )
+from discreet.generalization._groups import with_null
+from discreet.generalization._tuples import collapse, lay_out
+from discreet.generalization.by_class import Asked
+from discreet.generalization.privacy import bind
+from discreet.generalization.search import Search
 from tests.examples import examples
 from tests.generalization.plain_worth import PlainWorth, everything_holds
 from tests.generalization.test_privacy import models
@@ -59,8 +72,6 @@ def compare(example, privacy, quality, limit, factor=0.5, payout=None, **options
 def best(plain, name, privacy, limit, aggregate):
     if aggregate != "rank":
         return plain.best(name, privacy, limit, aggregate)
-    import itertools
-
     found = []
     for node in itertools.product(*(range(h + 1) for h in plain.heights)):
         s = len(plain.kept(node, privacy)[1])
@@ -117,3 +128,97 @@ def test_classes_that_cost_more_than_they_are_worth_are_not_released(
     quality, example, model, k, limit
 ):
     compare(example, [KAnonymity(k), model], quality, limit, payout=model)
+
+
+@pytest.mark.parametrize("quality", [*OF_CLASSES, "entropy-based", "precision", "loss"])
+@examples(60)
+@given(
+    example=tables(nulls=True),
+    model=st.one_of(models(), intruders),
+    given=figures,
+    factor=st.sampled_from([0.5, 0.1, 0.3, 0.8]),
+    data=st.data(),
+)
+def test_no_node_of_a_box_is_below_its_bound(quality, example, model, given, factor, data):
+    """All nodes between two, with their values by definition."""
+    _, forest, records, ill = example
+    name = "classification" if quality == "key" else quality
+    factor = factor if quality in WEIGHABLE else 0.5
+    target, payout = (0 if quality == "key" else ill), Payout(**given)
+    plain = PlainWorth(records, forest, ill, factor=factor, target=target, payout=payout)
+    search = searched(example, name, model, factor, quality == "key", payout)
+    lo = [data.draw(st.integers(0, h)) for h in plain.heights]
+    hi = [data.draw(st.integers(low, h)) for low, h in zip(lo, plain.heights, strict=True)]
+    bound = search.bound(tuple(lo), tuple(hi))
+    for node in itertools.product(*(range(a, b + 1) for a, b in zip(lo, hi, strict=True))):
+        value = plain.quality(name, node, [model])
+        assert bound <= value + 1e-9 * abs(value) + 1e-9
+        found = search.look(node)
+        assert found.value == pytest.approx(value, rel=1e-9, abs=1e-9)
+        assert found.suppressed == len(plain.kept(node, [model])[1])
+        assert search.look(tuple(hi)).barred <= found.suppressed
+
+
+def searched(example, name, model, factor, of_key, payout):
+    """Return the search of a table, before it is run."""
+    columns, forest, records, ill = example
+    table = as_table(columns, records, ill)
+    trees = [Hierarchy.from_table(list(tree.values())) for tree in forest]
+    bound_to = zip(trees, columns, strict=True)
+    ladders, codes = zip(*(t.bind_and_encode(table[c], c) for t, c in bound_to), strict=True)
+    ladders = [with_null(x) if (c < 0).any() else x for x, c in zip(ladders, codes, strict=True)]
+    codes = [
+        np.where(c < 0, len(x.leaves) - 1, c).astype(np.int32)
+        for x, c in zip(ladders, codes, strict=True)
+    ]
+    counted = ["ill"] if name == "classification" and not of_key else []
+    bound = bind([model], {"ill": table["ill"]}, len(records), None, None, counted, True)
+    tuples, _ = collapse(lay_out(ladders), codes, bound)
+    target = 0
+    if not of_key and counted:
+        j = bound.columns.index("ill")
+        target = tuple(bound.rules.offsets[j : j + 2].tolist())
+    squares = len(bound.rules.q) if name.endswith("by-record") else -1
+    asked = Asked(name, factor=factor, target=target, payout=payout, squares=squares)
+    tuples = asked.ready(tuples)
+    hi = [ladder.height for ladder in ladders]
+    return Search(tuples, bound.rules, asked.on(tuples), tuples.n, [0] * len(hi), hi)
+
+
+def test_what_units_and_matches_cannot_be_asked_is_refused_by_name():
+    ages = pa.table({"age": ["1", "2", "2", None] * 4, "ill": ["a", "b"] * 8})
+    tree = {"age": Hierarchy.flat()}
+    units = np.arange(16) // 2
+    with pytest.raises(BadInput, match="units are counted here"):
+        Generalize(tree, KAnonymity(2), "kl-divergence").fit(ages, units=units)
+    intruder = Profitability(2, 10, 10, 10)
+    with pytest.raises(BadInput, match="counts records and not units"):
+        Generalize(tree, intruder).fit(ages, units=units)
+    with pytest.raises(BadInput, match="told by hierarchies"):
+        Mondrian(intruder, null_policy="value").fit(ages)
+    with pytest.raises(BadInput, match="named twice"):
+        Generalize(tree, [intruder, intruder]).fit(ages)
+
+
+@examples(20)
+@given(
+    example=tables(nulls=True), quality=st.sampled_from([*OF_CLASSES, *OF_LEVELS]), given=figures
+)
+def test_groups_and_rounds_are_one_table_by_the_same_definitions(example, quality, given):
+    """The quality of a table in one group and round is that of its search."""
+    columns, forest, records, ill = example
+    name = "classification" if quality == "key" else quality
+    options = {"quality": name, "suppression_limit": 1.0}
+    if name == "classification":
+        options["target"] = columns[0] if quality == "key" else "ill"
+    if name == "payout":
+        options["payout"] = Payout(**given)
+    table = as_table(columns, records, ill)
+    whole = as_method(columns, forest, [KAnonymity(2)], **options).fit(table)
+    local = as_method(columns, forest, [KAnonymity(2)], local=True, **options).fit(table)
+    if len(local.levels_) == 1:
+        levels = dict(zip(columns, local.levels_[0]["levels"].values(), strict=True))
+        fixed = as_method(columns, forest, [KAnonymity(2)], levels=levels, **options).fit(table)
+        assert local.quality_ == pytest.approx(fixed.quality_, rel=1e-9, abs=1e-9)
+    assert math.isfinite(local.quality_)
+    assert whole.certificate_.proven
