@@ -100,6 +100,15 @@ class ByClass(Quality):
         """Return the quality of tables of kept classes with their levels, and suppressed tuples."""
         raise NotImplementedError
 
+    def _penalties(
+        self, table: Table, node: np.ndarray, out: np.ndarray, sure: np.ndarray
+    ) -> Sequence[tuple[int, np.ndarray]]:
+        """Return the penalties of what is suppressed here, and at every finer node."""
+        given = self.lattice, table, node
+        here = kernels.penalties(*given, out, self.kind, self.n)
+        finer = here if sure is out else kernels.penalties(*given, sure, self.kind, self.n)
+        return here, finer
+
     def _records_lost(self, kept: Sequence[tuple[Table, np.ndarray]]) -> float:
         """Sum the shares of information that kept records lose."""
         nothing = [np.zeros_like(table.counts) for table, _ in kept]
@@ -126,8 +135,7 @@ class PayoutCost(ByClass):
         stays: np.ndarray,
     ) -> Learned:
         """Learn of a node what the search needs."""
-        suppressed, penalty = kernels.penalties(self.lattice, table, node, out, self.kind, self.n)
-        barred, least = kernels.penalties(self.lattice, table, node, sure, self.kind, self.n)
+        (suppressed, penalty), (barred, least) = self._penalties(table, node, out, sure)
         hits, more = worth.attacked(self.lattice, table, node, self.figures, out, sure)
         value = self.value(levels, [*penalty.tolist(), hits], 0.0)
         return suppressed, barred, value, [*least.tolist(), more], 0.0
@@ -169,13 +177,12 @@ class WeighedEntropy(ByClass):
         stays: np.ndarray,
     ) -> Learned:
         """Learn of a node what the search needs."""
-        suppressed, penalty = kernels.penalties(self.lattice, table, node, out, self.kind, self.n)
+        (suppressed, penalty), (barred, least) = self._penalties(table, node, out, sure)
         value = self._weighed(levels, penalty.tolist(), suppressed)
         if self.by_column:
-            barred, plain = kernels.penalties(self.lattice, table, node, sure, self.kind, self.n)
-            return suppressed, barred, value, [*plain.tolist(), float(barred)], 0.0
+            return suppressed, barred, value, [*least.tolist(), float(barred)], 0.0
         floor, more = worth.capped(self.lattice, table, node, sure, stays, self.of_gone)
-        return suppressed, int(sure.sum()), value, [more], floor
+        return suppressed, barred, value, [more], floor
 
     def bound(self, lo: Sequence[int], total: Any, least: Sequence[float]) -> float:
         """Return what no node between `lo` and `hi` is below."""

@@ -278,8 +278,9 @@ class Search:
         out, sure = judge(lattice, rules, table, target, self.matching)
         if isinstance(quality, ByClass):
             # k and distinct values stay where classes grow.
-            growing = type(self) is Search and not (len(rules.kinds) or len(rules.profit))
-            stays = (out == 0) & growing
+            growing = not (len(rules.kinds) or len(rules.profit))
+            stays = (out == 0) & (growing and type(self) is Search)
+            sure = out if growing else sure
             return Node(*quality.learn(levels, table, target, out, sure, stays))
         suppressed, penalty = kernels.penalties(
             lattice, table, target, out, quality.kind, quality.n

@@ -367,12 +367,13 @@ def judge(rules, table):
     out, least = np.zeros(n, np.int64), np.zeros(n, np.int64)
     histogram = np.zeros(rules.q.size + rules.offsets.size, np.int64)
     shared = table.shared
+    sizes_only = rules.units < 0 and rules.kinds.shape[0] == 0 and rules.least.sum() == 0
     for c in range(n):
         size = records = table.counts[c]
         if size < rules.k:
             out[c] = least[c] = records
             continue
-        if rules.q.size == 0 and rules.units < 0:
+        if sizes_only:
             continue
         for e in range(table.starts[c], table.starts[c + 1]):
             histogram[table.values[e]] = table.numbers[e]

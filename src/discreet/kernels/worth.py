@@ -31,21 +31,34 @@ def payout(figures, lost, among):
 
 
 @njit(cache=True, nogil=True)
-def lost_of(lattice, table, node, c, whole):
-    """Return the share of information that a class's records lose, entropy-based.
+def logs_of(lattice, node):
+    """Return of each label at a node the logarithm of its leaves, where each column starts there.
 
-    `whole` is the logarithm of the tuples that there could be.
+    Also the logarithm of the tuples that there could be.
     """
-    return np.log10(product_of(lattice, table, node, c)) / whole if whole > 0 else 1.0
+    starts = np.zeros(node.size + 1, np.int64)
+    for a in range(node.size):
+        first, last = lattice.first[a, node[a]], lattice.first[a, node[a] + 1]
+        starts[a + 1] = starts[a] + last - first
+    logs, whole = np.empty(starts[-1]), 0.0
+    for a in range(node.size):
+        first = lattice.first[a, node[a]]
+        for u in range(starts[a + 1] - starts[a]):
+            logs[starts[a] + u] = np.log10(lattice.leaves[first + u])
+        # In the same order as labels are added up, so that stars lose all, to the last digit.
+        whole += np.log10(lattice.domain[a])
+    return logs, starts, whole
 
 
 @njit(cache=True, nogil=True)
-def room_of(lattice):
-    """Return the logarithm of the tuples that there could be."""
-    room = 1.0
-    for size in lattice.domain:
-        room *= size
-    return np.log10(room)
+def lost_of(lattice, table, c, known):
+    """Return the share of information that a class's records lose, entropy-based."""
+    logs, starts, whole = known
+    total = 0.0
+    for a in range(starts.size - 1):
+        code = (table.keys[lattice.word[a], c] >> lattice.shift[a]) & lattice.mask[a]
+        total += logs[starts[a] + np.int64(code)]
+    return total / whole if whole > 0 else 1.0
 
 
 @njit(cache=True, nogil=True)
@@ -60,10 +73,10 @@ def suppress_unprofitable(lattice, table, node, figures, out):
 
     A finer class loses less and is attacked more, so that nothing follows for it.
     """
-    whole = room_of(lattice)
+    known = logs_of(lattice, node)
     for c in range(out.size):
         if out[c] == 0:
-            lost = lost_of(lattice, table, node, c, whole)
+            lost = lost_of(lattice, table, c, known)
             if payout(figures, lost, among_of(table, c)) <= 0:
                 out[c] = table.counts[c]
 
@@ -76,7 +89,7 @@ def attacked(lattice, table, node, figures, out, sure):
     class that is attacked is attacked in all its parts, unless all of these are suppressed: what
     that costs is more than `lost_of` has taken off already.
     """
-    whole = room_of(lattice)
+    known = logs_of(lattice, node)
     hits, least = 0.0, 0.0
     for c in range(out.size):
         among = among_of(table, c)
@@ -86,7 +99,7 @@ def attacked(lattice, table, node, figures, out, sure):
         if out[c] == 0:
             hits += size / among
         if sure[c] == 0:
-            rest = 1 - lost_of(lattice, table, node, c, whole)
+            rest = 1 - lost_of(lattice, table, c, known)
             least += min(figures[LOST] * size / among, figures[BENEFIT] * size * rest)
     return figures[LOST] * hits, least
 
@@ -97,10 +110,10 @@ def capped(lattice, table, node, sure, stays, most):
 
     Also what the records of `sure` lose more if they are suppressed, which costs the most.
     """
-    whole = room_of(lattice)
+    known = logs_of(lattice, node)
     total, more = 0.0, 0.0
     for c in range(sure.size):
-        lost = lost_of(lattice, table, node, c, whole)
+        lost = lost_of(lattice, table, c, known)
         total += table.counts[c] * (lost if stays[c] else min(lost, most))
         more += sure[c] * max(0.0, most - lost)
     return total, more
