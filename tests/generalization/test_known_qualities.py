@@ -23,7 +23,7 @@ def figures(answer):
 def quality_of(answer):
     """Return the parameters of the quality that an answer is about."""
     if answer.quality in NAMES:
-        return NAMES[answer.quality]
+        return dict(NAMES[answer.quality])
     name, *more = answer.quality.split()
     if name == "payout":
         return {"quality": name, "payout": Payout(**figures(answer))}
