@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import discreet
 from discreet.errors import BadInput
@@ -44,6 +45,40 @@ def test_what_classes_pay_is_computed_anew(step):
     assert "the poorest class pays " in findings[0].detail
     verdict = decision({"check": release.check.to_dict()})["verdict"]["said"]
     assert "no class that costs more than it is worth" in verdict
+
+
+@pytest.mark.parametrize(
+    "step",
+    [{"null_policy": "segregate"}, {"null_policy": "value", "quality": "payout"}, {"local": True}],
+    ids=str,
+)
+def test_a_journalist_finds_records_among_those_of_the_population(tmp_path, step):
+    table = people(200, 20)
+    everybody = tmp_path / "everybody.parquet"
+    parquet.write_table(pa.concat_tables([table, people(600, 60)]), everybody)
+    model = INTRUDER | {"population": str(everybody), "benefit": 6}
+    release = released(table, model, **step)
+    findings = found(release.check)
+    assert {f.status for f in findings} == {"verified"}
+    assert "the poorest class pays " in findings[0].detail
+    release.save(tmp_path / "release")
+    public = (tmp_path / "release" / "public" / "report.html").read_text()
+    assert "journalist: yes" in public
+    assert "everybody.parquet" not in public
+    # Where all others are like the last, some class is not worth its attacks.
+    alike = table.take(pa.array([199] * 600))
+    parquet.write_table(pa.concat_tables([table, alike]), everybody)
+    assert "broken" in {f.status for f in found(tampered(release))}
+
+
+def test_no_attack_of_a_journalist_is_k_map(tmp_path):
+    table = people(200, 20)
+    everybody = tmp_path / "everybody.parquet"
+    parquet.write_table(pa.concat_tables([table] * 4), everybody)
+    model = INTRUDER | {"attack": False, "population": str(everybody)}
+    (finding, *_) = found(released(table, model, null_policy="value").check)
+    assert finding.status == "verified"
+    assert "in the population" in finding.detail
 
 
 def test_a_class_that_costs_more_than_it_is_worth_is_found():
@@ -100,8 +135,6 @@ def test_what_cannot_be_asked_is_refused_by_name(step, message):
 
 
 def test_a_table_on_disk_is_treated_alike(tmp_path):
-    from pyarrow import parquet
-
     table = people(300, 20)
     source = tmp_path / "in.parquet"
     parquet.write_table(table, source)

@@ -220,8 +220,9 @@ def _intruder(model: Mapping[str, Any]) -> str:
 record is worth 1200, and costs 300 where it is found)'
     >>> _intruder({"cost": 4, "gain": 300, "loss": 300, "benefit": 1200, "attack": False})
     'classes so large that no attack pays (on a record it costs 4 and gains 300)'
-
-    With a population, the intruder is one who does not know who is in the table.
+    >>> money = {"cost": 4, "gain": 300, "loss": 300, "benefit": 1200, "attack": False}
+    >>> _intruder(money | {"population": "register.parquet"})
+    'classes so large in the population that no attack pays (on a record it costs 4 and gains 300)'
     """
     cost, gain, loss, benefit = (f"{model[x]:g}" for x in ("cost", "gain", "loss", "benefit"))
     where, among = "", ""
