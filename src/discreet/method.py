@@ -167,6 +167,11 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return ()
 
     @property
+    def judges(self) -> Sequence[str]:
+        """Those of them that its promise is about."""
+        return self.reads
+
+    @property
     def takes_along(self) -> Sequence[str]:
         """Columns that it treats besides those that `columns` of a recipe's step names."""
         return ()

@@ -140,6 +140,8 @@ class JointPlan(TypedDict, total=False):
     # Where a model looks at a population: the records of the sample, what a class needs, and how
     # many the population has.
     population: dict[str, int]
+    # The leaves of each column, a null counted as one, where classes are judged by what they pay.
+    leaves: dict[str, int]
     # `mondrian`: labels and sizes of the classes; the class of each tuple, or of each row.
     sizes: np.ndarray
     labels: dict[str, Any]

@@ -53,7 +53,8 @@ def test_bad_input():
     say("time_limit must be a number of seconds, not 0", time_limit=0)
     say(
         "quality must be one of 'loss', 'precision', 'nue', 'nnue', 'discernibility', 'ambiguity', "
-        "'average-class', 'entropy-based', not 'lost'",
+        "'average-class', 'entropy-based', 'precision-of-levels', 'nue-of-levels', 'height', "
+        "'kl-divergence', 'kl-divergence-by-record', 'classification', 'payout', not 'lost'",
         quality="lost",
     )
     say(

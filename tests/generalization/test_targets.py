@@ -43,9 +43,13 @@ class PlainWhole(Plain):
     def kept(self, node, models):
         whole = [m for m in models if isinstance(m, Whole)]
         held, out = super().kept(node, [m for m in models if m not in whole])
+        return self.take_out(node, held, out, whole)
+
+    def take_out(self, node, held, out, whole):
+        """Take out what models of the whole table ask for."""
         shown = [key for key in held if any(label != "*" for label in key)]
         # Sorting is stable, and classes come in the order of their first rows.
-        shown.sort(key=lambda key: (len(held[key]), self._loss(node, key, len(held[key]))))
+        shown.sort(key=lambda key: (len(held[key]), self._of_class(node, key, len(held[key]))))
         many = next(
             j
             for j in range(len(shown) + 1)
@@ -73,7 +77,7 @@ class PlainWhole(Plain):
         # The others are compared with what is taken out: nobody knows that the first is the only.
         return fewest_uniques(ESTIMATORS.index(model.estimator), model.share, *found, people) == 0
 
-    def _loss(self, node, key, size):
+    def _of_class(self, node, key, size):
         shares = [self.leaves(a, node[a], v) / len(self.trees[a]) for a, v in enumerate(key)]
         if self.quality_name == "entropy-based":
             return math.prod(shares)

@@ -77,7 +77,7 @@ def _needed(recipe: Recipe, original: Frame | None, released: list[str]) -> bool
         method.promise == "k-per-combination"
         or (method.promise == "anatomy" and any(other is not step for other in suppressing))
         or (method.promise in OF_CLASSES and any(other is not step for other in suppressing))
-        or (method.promise in OF_CLASSES and bool((hidden | lacking) & set(method.reads)))
+        or (method.promise in OF_CLASSES and bool((hidden | lacking) & set(method.judges)))
         or (method.promise == "k-per-tuple" and _in_part(step, hidden, suppressing))
         for step, method in promised
     )

@@ -29,12 +29,17 @@ def class_size(model: Any, plan: StepPlan | None) -> int:
     Where a population is estimated, that follows from how many records are in the sample, which
     the plan tells; without a plan it is no more than k.
     """
-    if model.model != "k-map":
-        return int(getattr(model, "k", 1))
-    if not isinstance(model.population, int):
+    if not is_number(population := getattr(model, "population", None)):
         return 1
+    if model.model != "k-map" or population is None:
+        return int(getattr(model, "k", 1))
     told = {} if plan is None else plan.get("joint", {}).get("population", {})
     return _estimated(model, int(told["records"])) if "records" in told else int(model.k)
+
+
+def is_number(population: Any) -> bool:
+    """Tell whether a population is told by a number, or none is given."""
+    return population is None or isinstance(population, int | float)
 
 
 def _estimated(model: Any, n: int) -> int:
@@ -79,21 +84,12 @@ def in_population(
     released: tuple[pa.Table, np.ndarray],
 ) -> Finding:
     """Count the classes of a release in the population, and judge a model by that."""
-    if plan is None:
-        return Finding(said, "not verifiable", NEEDS_INTERNAL)
-    try:
-        tuples, records = _read(model.population.source, step.columns)
-    except (BadInput, OSError) as error:
-        return Finding(said, "not verifiable", f"needs the table of the population: {error}")
-    if int(records.sum()) != plan["joint"].get("population", {}).get("population"):
-        return Finding(said, "broken", f"the population now has {int(records.sum()):,} records")
-    classes, sizes = released
-    try:
-        labels = _labelled(step, plan, tuples, GROUP in classes.column_names)
-    except ValueError as error:
-        return Finding(said, "broken", str(error))
-    held, outside = _held(classes, labels, records)
-    if model.model == "k-map":
+    found = counted_in(said, model, step, plan, released)
+    if isinstance(found, Finding):
+        return found
+    assert plan is not None
+    (held, outside), sizes = found, released[1]
+    if hasattr(model, "k"):
         least = int(held.min(initial=np.iinfo(np.int64).max)) if len(held) else 0
         worst = f"the rarest class has {counted(least, 'record')} in the population"
         return finding(said, worst if len(held) and least < model.k else None, worst)
@@ -106,6 +102,30 @@ def in_population(
         good += f"; {outside:,} records of the population are in no class of the release"
         bad = bad or not _suppressed(plan)
     return finding(said, good if bad else None, good)
+
+
+def counted_in(
+    said: str,
+    model: Any,
+    step: Step,
+    plan: StepPlan | None,
+    released: tuple[pa.Table, np.ndarray],
+) -> tuple[np.ndarray, int] | Finding:
+    """Return the population's records of each class, and how many are in none; or why not."""
+    if plan is None:
+        return Finding(said, "not verifiable", NEEDS_INTERNAL)
+    try:
+        tuples, records = _read(model.population.source, step.columns)
+    except (BadInput, OSError) as error:
+        return Finding(said, "not verifiable", f"needs the table of the population: {error}")
+    if int(records.sum()) != plan["joint"].get("population", {}).get("population"):
+        return Finding(said, "broken", f"the population now has {int(records.sum()):,} records")
+    classes = released[0]
+    try:
+        labels = _labelled(step, plan, tuples, GROUP in classes.column_names)
+    except ValueError as error:
+        return Finding(said, "broken", str(error))
+    return _held(classes, labels, records)
 
 
 def _suppressed(plan: StepPlan) -> int:

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from discreet.check.evidence import StepPlan
 from discreet.check.findings import NEEDS_INTERNAL, NEEDS_ORIGINAL, Finding, counted, finding
-from discreet.check.population import class_size, in_population, sampled
+from discreet.check.population import class_size, in_population, is_number, sampled
+from discreet.check.profit import profitable
 from discreet.check.shown import GROUP, UNIT, Counted, Shown
 from discreet.check.whole import OF_TABLE, whole_table
 from discreet.recipe.recipe import Step
@@ -96,7 +97,7 @@ def models(
     if not shown.tells_units:
         # Records add up, so that they are counted once.
         over = partial(_added, *over(judged_columns(step, shown.column_names)))
-    sizes = over(columns)[1]
+    whole, sizes = over(columns)
     joint = {} if plan is None else plan.get("joint", {})
     known, trees = joint.get("confidential", {}), joint.get("trees", {})
     findings = []
@@ -105,8 +106,11 @@ def models(
         if model.model in OF_TABLE:
             findings.append(whole_table(said, model, *over(columns), columns, plan))
             continue
-        if not isinstance(getattr(model, "population", 0), int):
-            findings.append(in_population(said, model, step, plan, over(columns)))
+        if getattr(model, "attack", False):
+            findings.append(profitable(said, model, step, plan, (whole, sizes)))
+            continue
+        if not is_number(getattr(model, "population", None)):
+            findings.append(in_population(said, model, step, plan, (whole, sizes)))
             continue
         if not hasattr(model, "column"):
             if company is None:
@@ -157,7 +161,8 @@ def _added(table: pa.Table, counts: np.ndarray, columns: Sequence[str]) -> Count
 def _say(model: Any, of_what: str) -> str:
     hidden = ("model", "hierarchy", "order")
     given = {key: value for key, value in vars(model).items() if key not in hidden}
-    given = {key: value for key, value in given.items() if value is not None and value is not False}
+    off = [key for key, value in given.items() if value is False and key != "attack"]
+    given = {key: x for key, x in given.items() if x is not None and key not in off}
     if of_what and "k" in given:
         given["k"] = f"{given['k']}{of_what}"
     elif of_what:

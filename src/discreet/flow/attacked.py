@@ -100,7 +100,7 @@ class _Minimal:
                 why = f"the table has {len(counts):,} distinct tuples, too many to compare them"
         if why is not None:
             said = {"said": f"Not measured: {why}."}
-            return {"downcoding": said, "minimality": said if method.reads else _OF_SIZES}
+            return {"downcoding": said, "minimality": said if method.judges else _OF_SIZES}
         from discreet.attacks.downcoding import downcoding
 
         joint = decided["joint"]
@@ -156,7 +156,7 @@ class _Minimal:
     ) -> Figure:
         """Measure what levels, rounds or cuts tell of confidential values."""
         step = self.recipe.steps[number - 1]
-        if not method.reads:
+        if not method.judges:
             return _OF_SIZES
         why = None
         if self.recipe.counted is not None:
@@ -168,13 +168,15 @@ class _Minimal:
             why = "with null_policy = 'match' a record with nulls is in several classes"
         elif "population" in joint:
             why = "classes are judged by a population, whose records an intruder may not know"
+        elif "leaves" in joint:
+            why = "classes are judged by what they pay, which is not gone through for other values"
         elif self.original.num_rows > _MOST_RECORDS:
             why = f"the table has more than {_MOST_RECORDS:,} records, which takes too long"
         if why is not None:
             return {"said": f"Not measured: {why}."}
         from discreet.attacks.minimality import minimality
 
-        columns = list(dict.fromkeys([*step.columns, *method.reads]))
+        columns = list(dict.fromkeys([*step.columns, *method.judges]))
         tuples, counts = self._met(number, columns)
         models = list(getattr(method, "models", ()))
         found = minimality(tuples, joint, models, counts=counts, **given)
@@ -199,7 +201,7 @@ class _Minimal:
                 f"with null_policy = '{given['null_policy']}' records with nulls are in classes "
                 "whose ranges do not hold them"
             )
-        changed = self._changed(number, [*step.columns, *method.reads])
+        changed = self._changed(number, [*step.columns, *method.judges])
         if changed and not self.original.whole:
             return (
                 f"an earlier step has changed '{changed[0]}', and on this engine its values as "

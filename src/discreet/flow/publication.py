@@ -145,7 +145,11 @@ def _bare(value: Any) -> Any:
     if isinstance(value, Mapping) and "model" in value:
         hidden = {"population"} if isinstance(value.get("population"), str) else set()
         hidden |= {name for name, one in value.items() if one is False and name == "arx"}
-        return {name: one for name, one in value.items() if name not in hidden}
+        said = {name: one for name, one in value.items() if name not in hidden}
+        if "population" in hidden and value["model"] == "profitability":
+            # That there is one tells what an intruder is taken to know.
+            said["journalist"] = True
+        return said
     return value
 
 

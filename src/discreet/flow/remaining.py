@@ -76,8 +76,10 @@ def _why(decided: Decided, some_stay: bool, finished: Finish) -> str | None:
             return (
                 f"the {'groups' if promise == 'anatomy' else 'classes'} of {where} would lack them"
             )
-        if promise in JUDGED and emptied & set(method.reads):
-            return f"{where} looks at '{min(emptied & set(method.reads))}', which would lack values"
+        if promise in JUDGED and emptied & set(method.judges):
+            return (
+                f"{where} looks at '{min(emptied & set(method.judges))}', which would lack values"
+            )
         if promise == "k-per-combination":
             return f"the sets of {where} would lack them"
         if promise == "k-per-tuple" and _some(step.columns, hidden):

@@ -90,7 +90,7 @@ def _changes_numbers(method: Method, recipe: Recipe) -> bool:
 
 def _leaves_alike(method: Method, recipe: Recipe) -> bool:
     """Tell whether a class may have one value of a confidential column."""
-    unread = set(recipe.roles.confidential) - set(method.reads)
+    unread = set(recipe.roles.confidential) - set(method.judges)
     return method.promise in _CLASSES and bool(unread)
 
 

@@ -13,6 +13,8 @@ from discreet.generalization.models import TCloseness as TCloseness
 from discreet.generalization.mondrian import Mondrian as Mondrian
 from discreet.generalization.population import DeltaPresence as DeltaPresence
 from discreet.generalization.population import KMap as KMap
+from discreet.generalization.profit import Payout as Payout
+from discreet.generalization.profit import Profitability as Profitability
 from discreet.generalization.safepub import SafePub as SafePub
 from discreet.generalization.targets import AverageRisk as AverageRisk
 from discreet.generalization.targets import LargestRisk as LargestRisk

@@ -46,7 +46,7 @@ class Race:
         self.search, self.draws, self.stream = search, draws.apart(), 2 * stream
         self.sizes = [high - low + 1 for low, high in zip(search.lo, search.hi, strict=True)]
         # These models multiply: their values are compared by ratio.
-        self.cost: Callable[[float], float] = float if search.quality.by_column else math.log
+        self.cost: Callable[[float], float] = math.log if search.quality.by_ratio else float
         top = self.cost(search.look(search.hi).value)
         spread = top - self.cost(search.bound(search.lo, search.hi))
         self.shares = [self._shares(a) for a in range(len(self.sizes))]

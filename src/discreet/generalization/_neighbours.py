@@ -132,7 +132,9 @@ class _Coarser:
             self.levels = np.concatenate([self.levels, np.zeros_like(self.levels)])
             self.least = np.concatenate([self.least, np.zeros_like(self.least)])
         self.levels[self.m] = levels
-        self.least[self.m] = node.least if node.barred <= self.search.allowed else math.inf
+        self.least[self.m] = (
+            node.least[: self.least.shape[1]] if node.barred <= self.search.allowed else math.inf
+        )
         self.m += 1
 
     def rule_out(self, levels: Levels, at: Rank) -> bool:

@@ -15,6 +15,7 @@ from discreet.generalization._match import Matching
 from discreet.generalization._rounds import BY_SIZE, PerRecord, RoundSearch, fewest
 from discreet.generalization._targets import Targets
 from discreet.generalization._tuples import Tuples
+from discreet.generalization.by_class import Asked
 from discreet.generalization.quality import Quality
 from discreet.generalization.search import Certificate, Found, Levels, Search, judge
 from discreet.kernels import lattice as kernels
@@ -87,9 +88,7 @@ class Budget:
 class Settings:
     """What a search is to do."""
 
-    quality: str
-    aggregate: str
-    weights: Sequence[float]
+    quality: Asked
     limit: float
     lo: Sequence[int]
     hi: Sequence[int]
@@ -134,15 +133,16 @@ class _Recoding:
 
     def __init__(self, tuples: Tuples, rules: Rules, settings: Settings, budget: Budget) -> None:
         self.rules, self.settings, self.budget = rules, settings, budget
-        self.tuples = self.left = tuples
+        self.tuples = self.left = settings.quality.ready(tuples)
         self.members = np.arange(len(tuples.table.counts))
         self.rounds: list[Round] = []
 
     def by_rounds(self, share: float) -> None:
         """Take node after node, until none keeps anything of what is left."""
         settings, rules = self.settings, self.rules
-        name, aggregate, weights = settings.quality, settings.aggregate, settings.weights
-        price = PerRecord(name, self.tuples, aggregate, weights) if name not in BY_SIZE else None
+        price = None
+        if (asked := settings.quality).name not in BY_SIZE:
+            price = PerRecord(asked.name, self.tuples, asked.aggregate, asked.weights)
         most: dict[Levels, int] = {}
         while self.left.n >= rules.k:
             least = fewest(rules.k, share, self.tuples.n, self.left.n) if price else rules.k
@@ -180,8 +180,7 @@ class _Recoding:
 
     def _search(self, allowed: int) -> Search:
         settings = self.settings
-        quality = Quality(settings.quality, self.left, settings.aggregate, settings.weights)
-        return settings.search(self.left, self.rules, quality, allowed)
+        return settings.search(self.left, self.rules, settings.quality.on(self.left), allowed)
 
     def _run(self, search: Search, part: float = 1.0) -> Found | None:
         """Search with a part of the seconds that are left."""

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from discreet.generalization._distinct import as_text, distinct
 from discreet.generalization._holdings import how_many, pairs
 from discreet.generalization.privacy import Bound
-from discreet.kernels.privacy import Rules, holds
+from discreet.kernels.privacy import Rules, stars_hold
 from discreet.method import as_given
 
 
@@ -78,7 +78,7 @@ class Judge:
                 known = known and not (found == -2).any()
                 once = found >= 0 if units is None else pairs(units[rows], found)[1]
                 np.add.at(histogram, found[once], 1)
-            if not (known and holds(self.rules, size, histogram)):
+            if not (known and stars_hold(self.rules, size, histogram)):
                 unsafe |= rows
         return unsafe
 

@@ -19,13 +19,14 @@ import numpy as np
 
 from discreet.generalization._match import Matching
 from discreet.generalization._tuples import Tuples
+from discreet.generalization.by_class import BY_CLASS
 from discreet.generalization.quality import Quality, bits
 from discreet.generalization.search import Entry, Found, Levels, Node, Search, judge
 from discreet.kernels import lattice as kernels
 from discreet.kernels.privacy import Rules
 
 # These know only the sizes of classes, and no price of a record: suppression keeps its own.
-BY_SIZE = ("discernibility", "average-class")
+BY_SIZE = ("discernibility", "average-class", *BY_CLASS)
 # Towards the end a round need not keep more than this of the records that are left.
 _OF_THE_REST = 0.1
 # Of so few tuples the classes are formed anew for each node: to keep them costs more.
@@ -49,10 +50,12 @@ def fewest(k: int, share: float, n: int, left: int) -> int:
 class PerRecord(Quality):
     """What a kept record costs on average; of a group's tuples, and the same in all its rounds."""
 
-    def __init__(self, name: str, tuples: Tuples, aggregate: str, weights: Sequence[float]) -> None:
+    def __init__(
+        self, name: str, tuples: Tuples, aggregate: str, weights: Sequence[float] | None
+    ) -> None:
         super().__init__(name, tuples, aggregate, weights)
         self.products = self.kind == kernels.PRODUCTS
-        self.by_column, self.exact = True, False
+        self.by_column, self.by_ratio, self.exact = True, False, False
         self.lattice = tuples.lattice
         self.price = np.zeros(len(self.lattice.leaves))
         for a, height in enumerate(self.height):
@@ -83,7 +86,7 @@ class PerRecord(Quality):
         return value - 1e-14 * abs(value)
 
     def _joined(self, x: list[float]) -> float:
-        if self.aggregate == "max":
+        if self.aggregate in ("max", "rank"):
             return max(x)
         return (1.0 if self.kind == kernels.LOGS else 0.0) + sum(x)
 
@@ -105,6 +108,8 @@ class PerRecord(Quality):
             return leaves
         if self.kind == kernels.LOSS:
             return self.weights[a] * (leaves - 1) / max(domain - 1, 1)
+        if self.name == "height":
+            return float(level)
         if self.kind == kernels.PRECISION:
             return level / max(self.height[a], 1)
         if self.kind == kernels.LOGS:
@@ -214,7 +219,7 @@ class RoundSearch(Search):
 
     def _node(self, levels: Levels, target: np.ndarray) -> Node:
         lattice, tuples, price = self.tuples.lattice, self.tuples, self.price
-        plain = self.matching is None and self.targets is None
+        plain = self.matching is None and self.targets is None and not len(self.rules.profit)
         if plain and len(tuples.table.counts) <= _FEW_TUPLES:
             given = self.rules, price.price, price.products
             suppressed, barred, sums = kernels.priced(lattice, tuples.table, target, *given)

@@ -30,6 +30,7 @@ from discreet.generalization._recode import Budget, Infeasible, Round, Settings,
 from discreet.generalization._targets import bind_targets
 from discreet.generalization._tuples import Tuples, collapse, lay_out, with_population
 from discreet.generalization._united import Piece, united_quality
+from discreet.generalization.by_class import BY_CLASS, Asked
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.ladder import TOP, Ladder
 from discreet.generalization.models import confidential_columns
@@ -73,7 +74,10 @@ class Treatment:
         self.models = method.models
         # Where columns are only recoded, nulls are values like any other.
         self.null_policy = method.null_policy if self.models else "value"
-        self.bound = bind(self.models, others, self.rows, weights, self.units, self._refused())
+        counted = [name for name in method.counted if name in others]
+        self.bound = bind(
+            self.models, others, self.rows, weights, self.units, self._refused(), counted, True
+        )
         population = table_of(self.models)
         self.population = None if population is None else Counted.beside(population, columns)
         if self.population is not None:
@@ -129,9 +133,7 @@ class Treatment:
                 "be generalized; use null_policy = 'value', or a smaller k"
             )
         self.settings = Settings(
-            method.quality,
-            method.aggregate,
-            [float((method.weights or {}).get(name, 1.0)) for name in self.names],
+            self._asked(),
             float(method.suppression_limit),
             *self._range(),
             method.round_share if method.local else None,
@@ -162,10 +164,57 @@ class Treatment:
             )
         self._tell_gap()
 
+    def _asked(self) -> Asked:
+        """Return the quality model that is asked for, or refuse what it cannot be asked of."""
+        method, rules = self.method, self.bound.rules
+        target = None
+        if method.quality == "classification":
+            target = self._target()
+        squares = -1
+        if method.quality == "kl-divergence-by-record":
+            # After the population, if that is counted.
+            squares = len(rules.q) + (rules.population >= 0)
+        if self.units is not None and method.quality in BY_CLASS:
+            raise BadInput(
+                f"quality = '{method.quality}' is of classes of records, and units are counted "
+                "here; use 'loss' or 'entropy-based'"
+            )
+        figures = method.payout_figures
+        if getattr(figures, "journalist", False) and rules.population < 0:
+            raise BadInput(
+                "a journalist finds a record among those of the population, and no privacy model "
+                "names its table; name it in one, or set journalist = false in payout"
+            )
+        return Asked(
+            method.quality,
+            method.aggregate,
+            [float((method.weights or {}).get(name, 1.0)) for name in self.names],
+            float(method.suppression_factor),
+            target,
+            figures,
+            squares,
+            rules.population if getattr(figures, "journalist", False) else -1,
+        )
+
+    def _target(self) -> int | tuple[int, int]:
+        """Return the number of the target's column, or its places among the values counted."""
+        name = self.method.target
+        if name in self.names:
+            return self.names.index(name)
+        j = self.bound.columns.index(name)
+        first, last = self.bound.rules.offsets[j : j + 2]
+        return int(first), int(last)
+
     def _matching(self, nulls: np.ndarray) -> Matching:
         """Judge by what records match, or refuse what cannot be judged so."""
         rules = self.bound.rules
         check_units(self.bound)
+        if len(rules.profit) or self.method.quality == "kl-divergence-by-record":
+            what = "profitability" if len(rules.profit) else f"quality = '{self.method.quality}'"
+            raise BadInput(
+                f"{what} goes by the records of a class, and null_policy = 'match' by those that "
+                "it matches; use 'segregate' or 'value'"
+            )
         if self.method.local and len(rules.kinds):
             raise BadInput(
                 "null_policy = 'match' with local = true is for k-anonymity and distinct "
@@ -332,8 +381,7 @@ class Treatment:
         if len(self.certificates) == 1 and len(self.done) == 1 and not self.method.local:
             return self.certificates[0].taken
         pieces = [piece for done in self.done for piece in done.pieces()]
-        settings = self.settings
-        return united_quality(settings.quality, pieces, settings.aggregate, settings.weights)
+        return united_quality(self.settings.quality, pieces)
 
     def recoded(self) -> Recoded:
         """Return the rows' labels and fates, and the plan."""
@@ -360,8 +408,10 @@ class Treatment:
             "confidential": confidential,
             "trees": trees(self.models, self.others),
         }
-        if any(hasattr(model, "population") for model in self.models):
+        if any(getattr(model, "population", None) is not None for model in self.models):
             joint["population"] = self._of_population()
+        if len(self.bound.rules.profit):
+            joint["leaves"] = dict(zip(self.names, map(int, self.lattice.domain), strict=True))
         searches = [one["levels"] for group in groups for one in group["rounds"]]
         plans: dict[str, ColumnPlan] = {
             name: {"kind": "generalize", "levels": [levels[name] for levels in searches]}
@@ -402,9 +452,12 @@ class Treatment:
 
     def _empty_classes(self) -> dict[str, int]:
         """Count the kept classes in which a confidential column has nulls alone."""
-        offsets, found = self.bound.rules.offsets, dict.fromkeys(self.bound.columns, 0)
+        offsets, looked_at = self.bound.rules.offsets, confidential_columns(self.models)
+        found = dict.fromkeys(looked_at, 0)
         tables = [one.classes for done in self.done for one in done.rounds]
         for j, name in enumerate(self.bound.columns):
+            if name not in looked_at:
+                continue
             found[name] = 0
             for table in tables:
                 valued = Tuples(self.lattice, table).holds(offsets[j], offsets[j + 1])

@@ -21,7 +21,8 @@ from discreet.generalization._treat import Treatment
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.linked import LinkedTreatment
 from discreet.generalization.models import PrivacyModel
-from discreet.generalization.quality import Aggregate, QualityName
+from discreet.generalization.profit import PayoutFigures, attacks_of, read_payout
+from discreet.generalization.quality import WEIGHABLE, Aggregate, QualityName
 from discreet.method import as_arrow, unit_codes
 from discreet.outcome import Given, Outcome
 from discreet.parameters import Constraints, Rule, as_float, number, whole
@@ -48,9 +49,13 @@ class Generalize(Recoding):
         suppressed, and nulls stay nulls below the top.
     quality : str
         What is minimised: `"loss"`, `"precision"`, `"nue"`, `"nnue"`, `"discernibility"`,
-        `"ambiguity"`, `"average-class"` or `"entropy-based"`.
-    aggregate : {"geometric", "sum", "max", "mean"}
-        How loss is put together from the losses of the columns.
+        `"ambiguity"`, `"average-class"`, `"entropy-based"`, `"kl-divergence"` (or
+        `"kl-divergence-by-record"`), `"classification"`, with a `target`, or `"payout"`; or what
+        the levels cost, whatever is suppressed: `"precision-of-levels"`, `"nue-of-levels"`,
+        `"height"`.
+    aggregate : {"geometric", "sum", "max", "mean", "rank"}
+        How loss is put together from the losses of the columns; `"rank"` is the largest, and where
+        these tie the next largest, and so on.
     suppression_limit : float
         Largest share of records that may be suppressed, in each group.
     null_policy : {"segregate", "value", "suppress", "match"}
@@ -63,6 +68,15 @@ class Generalize(Recoding):
         are null, sets with too few records together.
     weights : mapping of str to float, optional
         What a column's loss is multiplied by; 1 where it is not named.
+    suppression_factor : float
+        Of 0 to 1: below 0.5 suppression costs less, down to nothing, and above it generalization
+        does. For loss, precision, average-class, entropy-based and classification.
+    target : str, optional
+        The column whose prediction is to survive, for `quality = "classification"`. Where it is
+        treated itself, its label is predicted from those of the other columns.
+    payout : Payout or dict, optional
+        What an attack costs and gains, and what a record is worth, for `quality = "payout"`; those
+        of the profitability model where it is among the privacy models.
     levels : mapping of str to int or [int, int], optional
         The level of a column, or the lowest and the highest that it may have.
     local : bool
@@ -143,6 +157,7 @@ class Generalize(Recoding):
     )
     constraints: ClassVar[Constraints] = {
         "suppression_limit": number(least=0, most=1, wanted="a share of 0 to 1"),
+        "suppression_factor": number(least=0, most=1, wanted="a number of 0 to 1"),
         "round_share": number(least=0, most=1, wanted="a share of 0 to 1"),
         "weights": number(
             least=0, called="the weight of '{column}'", optional=True, only_by_column=True
@@ -172,6 +187,9 @@ class Generalize(Recoding):
         allow_disclosure: bool = False,
         publish_minimal: bool = True,
         random_state: Any = None,
+        suppression_factor: float = 0.5,
+        target: str | None = None,
+        payout: PayoutFigures | None = None,
     ) -> None:
         self.hierarchies = hierarchies
         self.privacy = privacy
@@ -190,11 +208,36 @@ class Generalize(Recoding):
         self.allow_disclosure = allow_disclosure
         self.publish_minimal = publish_minimal
         self.random_state = random_state
+        self.suppression_factor = suppression_factor
+        self.target = target
+        self.payout = payout
 
     @property
     def models(self) -> list[Any]:
         """The privacy models; none where columns are only recoded."""
         return super().models if self.privacy else []
+
+    @property
+    def counted(self) -> list[str]:
+        """The target, where it is not treated itself."""
+        return [] if self.target is None or self.target in self.hierarchies else [self.target]
+
+    @property
+    def reads(self) -> Sequence[str]:
+        """The confidential columns that the models name, and the target."""
+        return list(dict.fromkeys([*super().reads, *self.counted]))
+
+    @property
+    def judges(self) -> Sequence[str]:
+        """The confidential columns that the models name; a target is only counted."""
+        return super().reads
+
+    @property
+    def payout_figures(self) -> Any:
+        """The figures of an attack, for the quality or as a privacy model has them."""
+        if self.quality != "payout":
+            return None
+        return read_payout(self.payout) or attacks_of(self.models)
 
     @property
     def promise(self) -> str | None:
@@ -227,6 +270,25 @@ class Generalize(Recoding):
             )
         if self.weights is not None and self.quality != "loss":
             raise BadInput(f"weights belong to quality = 'loss'; '{self.quality}' has none")
+        if self.suppression_factor != 0.5 and self.quality not in WEIGHABLE:
+            raise BadInput(
+                f"quality = '{self.quality}' has no suppression_factor; it belongs to "
+                f"{', '.join(WEIGHABLE)}"
+            )
+        if self.suppression_factor == 0 and self.quality == "average-class":
+            raise BadInput("average-class needs a suppression_factor above 0")
+        if (self.target is None) == (self.quality == "classification"):
+            raise BadInput(
+                "target names the column to predict: quality = 'classification' needs it, and no "
+                "other quality takes it"
+            )
+        if self.payout is not None and self.quality != "payout":
+            raise BadInput(f"payout belongs to quality = 'payout', not '{self.quality}'")
+        if self.quality == "payout" and self.payout_figures is None:
+            raise BadInput(
+                "quality = 'payout' needs payout = { cost = ..., gain = ..., loss = ..., benefit = "
+                "... }, what an attack costs and gains, and what a record is worth"
+            )
 
     def fit(self, X: Any, y: Any = None, units: Any = None) -> Generalize:
         """Find the best levels of a table.

@@ -26,6 +26,7 @@ from discreet.generalization._groups import Group
 from discreet.generalization._recode import Settings, recode
 from discreet.generalization._treat import Treatment, _Done
 from discreet.generalization._tuples import Tuples, collapse
+from discreet.generalization.by_class import BY_CLASS
 from discreet.generalization.ladder import Ladder
 from discreet.generalization.models import LDiversity
 from discreet.generalization.quality import Quality
@@ -138,11 +139,17 @@ class LinkedTreatment(Treatment):
             method.models, "rows of a unit can be seen to belong together here; use k-anonymity"
         )
         for model in method.models:
-            if hasattr(model, "population"):
+            if getattr(model, "population", None) is not None:
                 raise BadInput(
                     f"{model.model} counts records of a population, and here rows of a unit can "
                     "be seen to belong together; use k-anonymity"
                 )
+        if method.quality in BY_CLASS or method.suppression_factor != 0.5:
+            raise BadInput(
+                "rows of a unit can be seen to belong together, and are suppressed one by one: "
+                f"quality = '{method.quality}', and a suppression_factor, look at whole classes; "
+                "use quality = 'loss'"
+            )
         nulls = any(column.null_count for column in given.columns.values())
         if nulls and method.null_policy != "value":
             raise BadInput(
@@ -246,7 +253,7 @@ class _Search(Search):
         out = np.bincount(above[self.ids[gone]], minlength=len(table.counts))
         suppressed, penalty = penalties(lattice, table, target, out, quality.kind, quality.n)
         total = 0.0 if quality.by_column else spread(lattice, table, target, quality.kind)
-        value = quality.value(levels, penalty.tolist(), total)
+        value = quality.value(levels, quality.weighed(penalty.tolist(), suppressed), total)
         # A unit that does not share enough loses a row at every finer node too.
         return replace(node, suppressed=suppressed, barred=node.barred + more, value=value)
 

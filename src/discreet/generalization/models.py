@@ -15,6 +15,7 @@ from pydantic import BeforeValidator
 from discreet.errors import BadInput, nearest
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.population import DeltaPresence, KMap
+from discreet.generalization.profit import Profitability
 from discreet.generalization.targets import LargestRisk, Whole
 from discreet.parameters import Constraints, Rule, check_declared, number, whole
 
@@ -250,6 +251,7 @@ _Model = (
     | AlphaKAnonymity
     | KMap
     | DeltaPresence
+    | Profitability
     | LargestRisk
     | Whole
 )
@@ -307,15 +309,15 @@ def confidential_columns(models: Sequence[Any]) -> list[str]:
 def smallest_class(models: Sequence[Any], n: int | None = None) -> int:
     """Return K: the largest k of the models, 1 where none has one.
 
-    The k of a k-map is of the population. Where that is estimated, n records, or units, of the
-    sample tell what a class needs; without, it is no more than k.
+    The k of a model with a population is of that. Where it is estimated, n records, or units, of
+    the sample tell what a class needs; without, it is no more than k.
 
     Examples
     --------
     >>> smallest_class([KAnonymity(5), KMap(100, population=60_000)], 600)
     5
     """
-    sizes = [m.k for m in models if hasattr(m, "k") and not isinstance(m, KMap)]
+    sizes = [m.k for m in models if hasattr(m, "k") and getattr(m, "population", None) is None]
     for model in models:
         if isinstance(model, KMap) and isinstance(model.population, int):
             sizes.append(model.k if n is None else model.least(n))

@@ -128,10 +128,12 @@ def _is_table(given: Any) -> bool:
     return given is not None and not isinstance(given, Number | np.bool_)
 
 
-_IS_TABLE = Rule(
-    wanted="the table of the population: a file or a frame, the sample included",
-    good=lambda x: _is_table(x),
-)
+def is_table(optional: bool = False) -> Rule:
+    """Return the rule of a parameter that is the table of a population."""
+    wanted = "the table of the population: a file or a frame, the sample included"
+    return Rule(wanted=wanted, good=_is_table, optional=optional)
+
+
 _IS_POPULATION = Rule(
     wanted="the number of the population's records, or its table: a file or a frame",
     good=lambda x: is_whole(x, 1) or _is_table(x),
@@ -265,7 +267,7 @@ class DeltaPresence:
     constraints: ClassVar[Constraints] = {
         "minimum": number(least=0, most=1),
         "maximum": number(least=0, most=1),
-        "population": _IS_TABLE,
+        "population": is_table(),
     }
 
     def __post_init__(self) -> None:

@@ -30,7 +30,8 @@ from discreet.generalization.models import (
     TCloseness,
     smallest_class,
 )
-from discreet.generalization.population import DeltaPresence, KMap, refuse_table, table_of
+from discreet.generalization.population import DeltaPresence, refuse_table, table_of
+from discreet.generalization.profit import attacks_of
 from discreet.kernels import privacy as kernels
 from discreet.kernels.privacy import Rules
 from discreet.table.classes import encode
@@ -74,6 +75,8 @@ def bind(
     weights: np.ndarray | None = None,
     units: np.ndarray | None = None,
     no_population: str = "here only the records are looked at; use generalize",
+    counted_too: Sequence[str] = (),
+    labelled: bool = False,
 ) -> Bound:
     """Return confidential values numbers, and pack the models.
 
@@ -90,6 +93,10 @@ def bind(
         The unit of each row as 0, 1, ..., where k counts units.
     no_population : str
         Why models that count in the table of a population are refused; empty where they are not.
+    counted_too : sequence of str
+        Columns whose values are counted, though no model looks at them.
+    labelled : bool
+        True where classes are of labels of hierarchies, which some models look at.
 
     Raises
     ------
@@ -131,6 +138,8 @@ def bind(
             start, levels = axis.trees.get(j, (0, 0))
             kinds.append((kind, j, start, levels))
             numbers.append(bounds)
+    for name in counted_too:
+        axis.place(_Counted(name), columns[name])
     rules = Rules(
         k,
         np.array(axis.least, np.int64),
@@ -141,6 +150,7 @@ def bind(
         np.concatenate([np.empty(0, np.int32), *axis.tree]).astype(np.int32),
         -1 if units is None else sum(axis.sizes),
         *_in_population(models, sum(axis.sizes)),
+        *_profit(models, units, labelled, sum(axis.sizes)),
     )
     places = [
         np.where(c >= 0, c + first, -1)
@@ -158,10 +168,41 @@ def _in_population(models: Sequence[Any], place: int) -> tuple[int, int, float, 
     shares = [m for m in models if isinstance(m, DeltaPresence)]
     return (
         place,
-        max([m.k for m in models if isinstance(m, KMap) and table_of([m])], default=0),
+        max([m.k for m in models if hasattr(m, "k") and table_of([m])], default=0),
         max([float(m.minimum) for m in shares], default=0.0),
         min([float(m.maximum) for m in shares], default=1.0),
     )
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """A column that is counted."""
+
+    column: str
+
+
+def _profit(
+    models: Sequence[Any], units: np.ndarray | None, labelled: bool, place: int
+) -> tuple[np.ndarray, int]:
+    """Return the figures of the model that looks at what classes pay, empty without one.
+
+    Also where records are counted among which one is found, if that is in the population.
+    """
+    model = attacks_of(models)
+    if model is None:
+        return np.empty(0), -1
+    if not labelled:
+        raise BadInput(
+            "profitability looks at how much of their information records lose, which is told by "
+            "hierarchies: use generalize, or attack = false, for classes so large that no attack "
+            "pays"
+        )
+    if units is not None:
+        raise BadInput(
+            "profitability counts records and not units; set attack = false, for so many units "
+            "that no attack on one pays"
+        )
+    return model.figures, place if model.journalist else -1
 
 
 class _Axis:

@@ -13,8 +13,8 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,10 +24,12 @@ from discreet.generalization._match import Matching
 from discreet.generalization._neighbours import Neighbours
 from discreet.generalization._targets import Targets
 from discreet.generalization._tuples import Tuples
+from discreet.generalization.by_class import ByClass
 from discreet.generalization.quality import Quality
 from discreet.kernels import lattice as kernels
 from discreet.kernels.lattice import Lattice, Table
 from discreet.kernels.privacy import Rules
+from discreet.kernels.worth import suppress_unprofitable
 from discreet.trace import Trace
 
 Levels = tuple[int, ...]
@@ -115,7 +117,7 @@ class Node:
     barred: int
     value: float
     least: list[float]
-    total: float
+    total: Any
 
 
 class Search:
@@ -172,14 +174,14 @@ class Search:
         if draws is not None:
             drawn = Race(self, draws, stream).first(over or (lambda: False))
         # After a search that was cut short, the draw may have come upon a better one.
-        best = self.known[self.best[2]].value
+        best = float(self.known[self.best[2]].value)
         levels = self.best[2] if drawn is None else drawn
         node = self.known[levels]
         certificate = Certificate(
             self.nodes,
             self.nodes if led else len(self.known),
             best,
-            min(best, bound),
+            min(best, float(bound)),
             None if drawn is None else node.value,
         )
         return Found(levels, node.suppressed, certificate, self.trace.to_dict())
@@ -273,30 +275,67 @@ class Search:
 
     def _node(self, levels: Levels, target: np.ndarray) -> Node:
         """Learn of a node what bounds and quality need."""
-        quality, lattice, rules = self.quality, self.tuples.lattice, self.rules
         table = self.classes(target)
-        out, sure = judge(lattice, rules, table, target, self.matching)
-        if self.targets is not None:
-            return self._whole(levels, target, table, out, sure)
-        suppressed, penalty = kernels.penalties(
-            lattice, table, target, out, quality.kind, quality.n
-        )
+        judged = judge(self.tuples.lattice, self.rules, table, target, self.matching)
+        if isinstance(self.quality, ByClass):
+            node = self._by_class(levels, target, table, *judged)
+        elif self.targets is not None:
+            node = self._whole(levels, target, table, *judged)
+        else:
+            node = self._by_record(levels, target, table, *judged)
+        if self.rules.lowest > 0 and not table.counts.all():
+            # A class of the population has no record, and neither has a part of it.
+            beyond = self.tuples.n + 1
+            node = replace(node, suppressed=beyond, barred=beyond)
+        return node
+
+    def _by_record(
+        self,
+        levels: Levels,
+        target: np.ndarray,
+        table: Table,
+        out: np.ndarray,
+        sure: np.ndarray,
+    ) -> Node:
+        """Learn of a node from what each record costs; `out` and `sure` are as `judge` has them."""
+        quality, lattice, rules = self.quality, self.tuples.lattice, self.rules
+        given = quality.kind, quality.n
+        suppressed, penalty = kernels.penalties(lattice, table, target, out, *given)
         barred, least = suppressed, penalty
         if not rules.monotone:
             # Of a class that breaks these models, parts may keep them.
-            barred, least = kernels.penalties(lattice, table, target, sure, quality.kind, quality.n)
+            barred, least = kernels.penalties(lattice, table, target, sure, *given)
         total = 0.0
         if not quality.by_column:
             total = kernels.spread(lattice, table, target, quality.kind)
-        value = quality.value(levels, penalty.tolist(), total)
+        value = quality.value(levels, quality.weighed(penalty.tolist(), suppressed), total)
         if quality.kind == kernels.CLASSES:
             # A class may be smaller than k where it has others to match.
             finer, total = kernels.fitting(table, sure, 1 if self.matching else rules.k)
             least = np.array([finer])
-        if rules.lowest > 0 and not table.counts.all():
-            # A class of the population has no record, and neither has a part of it.
-            suppressed = barred = self.tuples.n + 1
-        return Node(suppressed, barred, value, least.tolist(), total)
+        return Node(suppressed, barred, value, quality.weighed(least.tolist(), barred), total)
+
+    def _by_class(
+        self,
+        levels: Levels,
+        target: np.ndarray,
+        table: Table,
+        out: np.ndarray,
+        sure: np.ndarray,
+    ) -> Node:
+        """Learn of a node the same from what whole classes cost."""
+        lattice, rules, targets = self.tuples.lattice, self.rules, self.targets
+        assert isinstance(self.quality, ByClass)
+        # Who is kept by k, or distinct values, is so where classes grow.
+        plainly = rules.monotone and type(self) is Search and targets is None
+        stays = (out == 0) & plainly
+        sure = out if rules.monotone else sure
+        more = 0
+        if targets is not None:
+            more = targets.least(lattice, table, target, sure)
+            out = targets.judge(lattice, table, target, out, self.allowed)
+        suppressed, barred, *rest = self.quality.learn(levels, table, target, out, sure, stays)
+        return Node(suppressed, max(barred, more), *rest)
 
     def _whole(
         self,
@@ -310,20 +349,21 @@ class Search:
         quality, lattice, targets = self.quality, self.tuples.lattice, self.targets
         assert targets is not None
         given = quality.kind, quality.n
-        total = 0.0 if quality.by_column else kernels.spread(lattice, table, target, quality.kind)
-        _, least = kernels.penalties(lattice, table, target, sure, *given)
+        spread = 0.0 if quality.by_column else kernels.spread(lattice, table, target, quality.kind)
+        many, penalty = kernels.penalties(lattice, table, target, sure, *given)
+        least, total = quality.weighed(penalty.tolist(), many), spread
+        if quality.kind == kernels.CLASSES:
+            finer, total = kernels.fitting(table, sure, self.rules.k)
+            least = [float(finer)]
         barred = targets.least(lattice, table, target, sure)
         suppressed, value = quality.n + 1, math.inf
         # What cannot be the best, whatever goes, need not be judged.
-        bound = quality.value(levels, least.tolist(), total)
+        bound = quality.bound(levels, total, least)
         if self.drawn or self.best is None or quality.rank(bound) <= self.best[0]:
             out = targets.judge(lattice, table, target, out, self.allowed)
             suppressed, penalty = kernels.penalties(lattice, table, target, out, *given)
-            value = quality.value(levels, penalty.tolist(), total)
-        if quality.kind == kernels.CLASSES:
-            finer, total = kernels.fitting(table, sure, self.rules.k)
-            least = np.array([finer])
-        return Node(suppressed, barred, value, least.tolist(), total)
+            value = quality.value(levels, quality.weighed(penalty.tolist(), suppressed), spread)
+        return Node(suppressed, barred, value, least, total)
 
     def _judged(self, levels: Levels, node: Node) -> Node:
         """Judge a node by what its classes do not tell."""
@@ -382,7 +422,10 @@ def judge(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return suppressed records by class, and those that every finer node suppresses at least."""
     if matching is None:
-        return kernels.judge(rules, table)
+        out, sure = kernels.judge(rules, table)
+        if len(rules.profit):
+            suppress_unprofitable(lattice, table, node, rules.profit, rules.among, out)
+        return out, sure
     return matching.judge(lattice, table, node)
 
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from discreet.kernels.privacy import holds, may_hold, too_many, too_many_shared
+from discreet.kernels.privacy import may_hold, stars_hold, too_many, too_many_shared
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 # What the penalty of a suppressed class is: see `discreet.generalization.quality`.
@@ -368,16 +368,18 @@ def judge(rules, table):
     """
     n = table.counts.size
     out, least = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    histogram = np.zeros(rules.q.size + rules.offsets.size, np.int64)
+    histogram = np.zeros(rules.q.size + rules.offsets.size + 1, np.int64)
     shared = table.shared
     # A class has no more distinct values than entries.
     entries = rules.least.max() if rules.least.size and rules.units < 0 else 0
+    sizes_only = rules.units < 0 and rules.population < 0
+    sizes_only &= rules.kinds.shape[0] == 0 and rules.least.sum() == 0
     for c in range(n):
         size = records = table.counts[c]
         if size < rules.k or (entries and table.starts[c + 1] - table.starts[c] < entries):
             out[c] = least[c] = records
             continue
-        if rules.q.size == 0 and rules.units < 0 and rules.population < 0:
+        if sizes_only:
             continue
         for e in range(table.starts[c], table.starts[c + 1]):
             histogram[table.values[e]] = table.numbers[e]
@@ -428,7 +430,7 @@ def penalties(lattice, table, node, out, kind, n):
             whole *= size
         for c in range(out.size):
             if out[c]:
-                penalty[0] += out[c] * (whole - _product(lattice, table, node, c))
+                penalty[0] += out[c] * (whole - product_of(lattice, table, node, c))
     elif kind == PRECISION:
         for a in range(d):
             if lattice.height[a]:
@@ -463,7 +465,7 @@ def _marginal(lattice, table, node, out, kind, a, suppressed):
 
 
 @njit(cache=True, nogil=True)
-def _product(lattice, table, node, c):
+def product_of(lattice, table, node, c):
     """Multiply the leaves under a class's labels: the tuples that it could stand for."""
     product = 1.0
     for a in range(node.size):
@@ -480,7 +482,7 @@ def spread(lattice, table, node, kind):
     total = 0.0
     for c in range(table.counts.size):
         size = float(table.counts[c])
-        total += size * (size if kind == SQUARES else _product(lattice, table, node, c))
+        total += size * (size if kind == SQUARES else product_of(lattice, table, node, c))
     return total
 
 
@@ -495,7 +497,7 @@ def prices(lattice, table, node, out, price, products):
     if products:
         for c in range(out.size):
             if out[c] == 0:
-                sums[0] += table.counts[c] * _product(lattice, table, node, c)
+                sums[0] += table.counts[c] * product_of(lattice, table, node, c)
         return sums
     for a in range(node.size):
         first = lattice.first[a, node[a]]
@@ -568,8 +570,8 @@ def most_of_coarser(levels, numbers, m, target):
 
 @njit(cache=True, nogil=True)
 def together(rules, table, chosen):
-    """Tell whether some classes would satisfy the models if merged."""
-    histogram = np.zeros(rules.q.size + rules.offsets.size, np.int64)
+    """Tell whether some classes would satisfy the models if all their labels were stars."""
+    histogram = np.zeros(rules.q.size + rules.offsets.size + 1, np.int64)
     shared, size = table.shared, 0
     seen = np.zeros(shared.place.size, np.bool_)
     for c in range(chosen.size):
@@ -584,4 +586,4 @@ def together(rules, table, chosen):
                 h = shared.holdings[e]
                 histogram[shared.place[h]] += not seen[h]
                 seen[h] = True
-    return holds(rules, size if rules.units < 0 else histogram[rules.units], histogram)
+    return stars_hold(rules, size if rules.units < 0 else histogram[rules.units], histogram)

@@ -44,11 +44,17 @@ class Rules(NamedTuple):
     mapped: int = 0
     lowest: float = 0.0
     highest: float = 1.0
+    # What attacks cost and gain, and the publisher's loss and benefit
+    # (`discreet.kernels.worth`); empty where no model looks at these. A record is found among those
+    # that are counted at a place; -1 where among those of its class.
+    profit: np.ndarray = np.empty(0)
+    among: int = -1
 
     @property
     def monotone(self) -> bool:
         """True where a class that keeps the models also does so with more records."""
-        return not (len(self.kinds) or self.lowest > 0 or self.highest < 1)
+        shares = self.lowest > 0 or self.highest < 1
+        return not (len(self.kinds) or len(self.profit) or shares)
 
     @property
     def mergeable(self) -> bool:
@@ -79,6 +85,19 @@ def may_hold(rules, size, histogram):
 def holds(rules, size, histogram):
     """Tell whether a class of `size` records, or units, satisfies all models."""
     return may_hold(rules, size, histogram) and not too_many(rules, size, histogram)[0]
+
+
+@njit(cache=True, nogil=True)
+def stars_hold(rules, size, histogram):
+    """Tell whether suppressed records may stay as a class, of stars alone.
+
+    Their publisher has nothing of them, so that it is enough if no attack on one pays.
+    """
+    if rules.profit.size:
+        among = max(1, size if rules.among < 0 else histogram[rules.among])
+        if rules.profit[1] / among - rules.profit[0] > 0:
+            return False
+    return holds(rules, size, histogram)
 
 
 @njit(cache=True, nogil=True)

@@ -42,6 +42,8 @@ _MODELS = {
     r"k-anonymity \(k = (\S+)\)": "{0}-anonymity",
     r"l-diversity \(l = ([^,)]+), column = (.*?)(?:, kind = distinct)?"
     r"(?:, counted in = \w+)?\)": "{0}-diversity of {1}",
+    r"profitability \(.*attack = True\b.*\)": "no class that costs more than it is worth",
+    r"profitability \(.*attack = False\b.*\)": "classes so large that no attack pays",
     r"t-closeness \(t = ([^,)]+), column = ([^,)]*).*\)": "{0}-closeness of {1}",
     r"largest-risk \(risk = ([^,)]+)\)": "a largest risk of {0}",
     r"average-risk \(average = ([^,)]+)\)": "an average risk of {0}",
@@ -59,7 +61,7 @@ _MODELS = {
 }
 _PROMISE = re.compile(
     r"(wildcard )?[\w-]+(anonymity|diversity|closeness|likeness)\b.* over |"
-    r"[\w-]+(map|disclosure|presence|risk|uniqueness)\b.* over |"
+    r"[\w-]+(map|disclosure|presence|risk|uniqueness)\b.* over |profitability \(.* over |"
     r"k = .*? per |k = .*? over |a risk of .* over "
 )
 

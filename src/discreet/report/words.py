@@ -156,6 +156,8 @@ def _model(model: Any) -> str:
         return said
     if model["model"] == "k-map":
         return _k_map(model)
+    if model["model"] == "profitability":
+        return _intruder(model)
     if model["model"] == "delta-presence":
         ends = f"{100 * model['minimum']:g} % to {100 * model['maximum']:g} %"
         return f"delta-presence with {ends} of the population of each class in the table"
@@ -206,6 +208,35 @@ def _over_all(model: Mapping[str, Any]) -> str | None:
         by = model.get("estimator", "dankar")
         return f"{_percent(model['share'])} of the population unique at most, estimated by {by}"
     return None
+
+
+def _intruder(model: Mapping[str, Any]) -> str:
+    """Say what an intruder and a publisher count.
+
+    Examples
+    --------
+    >>> _intruder({"cost": 4, "gain": 300, "loss": 300, "benefit": 1200.0})
+    'no class that costs more than it is worth (an attack on a record costs 4 and gains 300; a \
+record is worth 1200, and costs 300 where it is found)'
+    >>> _intruder({"cost": 4, "gain": 300, "loss": 300, "benefit": 1200, "attack": False})
+    'classes so large that no attack pays (on a record it costs 4 and gains 300)'
+    >>> money = {"cost": 4, "gain": 300, "loss": 300, "benefit": 1200, "attack": False}
+    >>> _intruder(money | {"population": "register.parquet"})
+    'classes so large in the population that no attack pays (on a record it costs 4 and gains 300)'
+    """
+    cost, gain, loss, benefit = (f"{model[x]:g}" for x in ("cost", "gain", "loss", "benefit"))
+    where, among = "", ""
+    if model.get("population") is not None or model.get("journalist"):
+        where, among = " in the population", " among those of the population with its labels"
+    if not model.get("attack", True):
+        return (
+            f"classes so large{where} that no attack pays (on a record it costs {cost} and gains "
+            f"{gain})"
+        )
+    return (
+        f"no class that costs more than it is worth (an attack on a record costs {cost} and gains "
+        f"{gain}; a record is worth {benefit}, and costs {loss} where it is found{among})"
+    )
 
 
 def _percent(share: float) -> str:

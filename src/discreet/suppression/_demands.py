@@ -142,7 +142,7 @@ def demands_of(method: Any, names: Sequence[str]) -> list[Demand]:
 def refuse_models(models: Sequence[Any]) -> None:
     """Refuse the privacy models that blanks cannot be chosen for."""
     for model in models:
-        if hasattr(model, "population"):
+        if getattr(model, "population", None) is not None:
             raise BadInput(
                 f"{model.model} looks at a population, whose records have no blanks; use "
                 "generalize, or k-anonymity"

@@ -18,6 +18,7 @@ from discreet.generalization.models import (
     smallest_class,
 )
 from discreet.generalization.population import table_of
+from discreet.generalization.profit import attacks_of
 from discreet.generalization.targets import of_whole_table
 from discreet.recipe.roles import Roles
 from discreet.table.columns import kind_of
@@ -192,9 +193,11 @@ class _OfKeys:
         blanked = [self._blanked(privacy, reading) for reading in readings]
         words = "at levels that differ by record, each shared by {}"
         local = self._coarser(privacy, {"local": True, "round_share": _ROUND}, words)
-        if any(hasattr(model, "population") or _may_fall(model) for model in models):
+        by_labels = attacks_of(models) is not None
+        told = any(getattr(model, "population", None) is not None for model in models)
+        if told or by_labels or any(_may_fall(model) for model in models):
             blanked = []  # Refused: see `discreet.suppression.local_suppression`.
-        cut = [] if table_of(models) else list(self._cut(privacy))
+        cut = [] if table_of(models) or by_labels else list(self._cut(privacy))
         if self.kept:
             # Blanks can always keep a column's values, and levels not.
             yield from [*blanked, local]

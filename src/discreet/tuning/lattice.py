@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.generalization.quality import OF_LEVELS, Quality
 from discreet.generalization.search import Search, guide
 from discreet.kernels.sweep import class_sums, climb, suppressed_entropy
 
@@ -342,6 +343,8 @@ class Lattices:
         plain = plain and search.targets is None and rules.population < 0
         if not plain or len(rules.kinds) or len(rules.least) or rules.k not in self.sizes:
             return False
+        if len(rules.profit) or not _tried_at_once(search.quality):
+            return False
         key = _key(search)
         if key not in self._known:
             started = time.perf_counter()
@@ -375,6 +378,12 @@ class Lattices:
         self._room -= size
         codes = np.column_stack([tuples.codes(a) for a in range(d)])
         return EveryNode(codes, maps, self.sizes, tuples.table.counts, search.lo, search.hi)
+
+
+def _tried_at_once(quality: Quality) -> bool:
+    """Tell whether a quality is computed for every node and all k."""
+    plain = quality.of_kept == quality.of_gone == 1 and quality.aggregate != "rank"
+    return plain and type(quality) is Quality and quality.name not in OF_LEVELS
 
 
 def _key(search: Search) -> bytes:
