@@ -9,14 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from discreet.errors import BadInput
 from discreet.generalization._groups import with_null
 from discreet.generalization._tuples import collapse, lay_out
+from discreet.generalization.by_class import Asked
 from discreet.generalization.generalize import Generalize
 from discreet.generalization.hierarchy import Hierarchy
 from discreet.generalization.ladder import Ladder
 from discreet.generalization.privacy import bind
 from discreet.generalization.quality import Quality
 from discreet.generalization.search import Search
+from discreet.generalization.targets import of_whole_table
 from discreet.kernels import lattice as kernels
 
 
@@ -86,6 +89,7 @@ class Nodes:
         self, method: Generalize, table: pa.Table, counts: np.ndarray | None = None
     ) -> None:
         method.check_params()
+        _refuse(method)
         self.names = [name for name in table.column_names if name in method.hierarchies]
         others = {name: table[name] for name in method.reads}
         weights = None if counts is None else np.ascontiguousarray(counts, np.int64)
@@ -154,3 +158,18 @@ class Nodes:
         hi = [fixed.get(n, x.height) for n, x in zip(self.names, self.ladders, strict=True)]
         found = self._over(lo, hi).run()
         return None if found is None else self.at(dict(zip(self.names, found.levels, strict=True)))
+
+
+def _refuse(method: Generalize) -> None:
+    """Refuse what a node's own classes do not tell, rather than say that it holds."""
+    others = [
+        *of_whole_table(method.models),
+        *(model for model in method.models if hasattr(model, "population")),
+        *(model for model in method.models if getattr(model, "attack", False)),
+    ]
+    if others:
+        raise BadInput(f"single levels are not judged by {others[0].model}; run the recipe instead")
+    quality = Asked(method.quality, method.aggregate, None, method.suppression_factor)
+    if quality.by_class or method.suppression_factor != 0.5:
+        said = f"quality = '{method.quality}'" if quality.by_class else "another suppression_factor"
+        raise BadInput(f"single levels are not measured by {said}; run the recipe instead")
