@@ -25,8 +25,8 @@ settings.load_profile("quick")
 NEXT_STEPS = writing.next_steps
 writing.next_steps = lambda *args, **options: {"next_not_tried": "not in this test"}
 
-# Ten thousand tests are many objects that stay, and to go through them for garbage takes a tenth of
-# the whole run: it is done more seldom.
+# Ten thousand tests are many objects that stay: to look for garbage among them while they are
+# collected takes seconds, so it is done more seldom.
 gc.set_threshold(50_000, 20, 20)
 
 RECIPE = """\
@@ -56,12 +56,6 @@ def pytest_collect_file():
     """Look for doctests in `src` only: the tests have none, and to search them takes seconds."""
     found = yield
     return [one for one in found if not isinstance(one, DoctestModule)]
-
-
-def pytest_collection_finish():
-    """Keep what is imported and collected out of every later look for garbage."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
