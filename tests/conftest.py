@@ -1,9 +1,11 @@
+import gc
 import os
 import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 from discreet import protect, write_table
@@ -22,6 +24,10 @@ settings.load_profile("quick")
 # for `next_tried`, and commands that run in a process of their own do it anyway.
 NEXT_STEPS = writing.next_steps
 writing.next_steps = lambda *args, **options: {"next_not_tried": "not in this test"}
+
+# Ten thousand tests are many objects that stay: to look for garbage among them while they are
+# collected takes seconds, so it is done more seldom.
+gc.set_threshold(50_000, 20, 20)
 
 RECIPE = """\
 [roles]
@@ -43,6 +49,13 @@ method = "oma"
 columns = ["income", "assets"]
 k = 5
 """
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Look for doctests in `src` only: the tests have none, and to search them takes seconds."""
+    found = yield
+    return [one for one in found if not isinstance(one, DoctestModule)]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -48,8 +48,17 @@ def partition(plain, a, level):
     return frozenset(map(frozenset, groups.values()))
 
 
-@pytest.mark.parametrize("idle", [False, True])
-@pytest.mark.parametrize("quality", ["loss", "nue", "discernibility", "average-class"])
+@pytest.mark.parametrize(
+    ("quality", "idle"),
+    [
+        ("loss", False),
+        ("loss", True),
+        ("nue", True),
+        ("discernibility", True),
+        ("average-class", False),
+        ("average-class", True),
+    ],
+)
 def test_nodes_are_drawn_by_exponential_weights(example, quality, idle):
     """All nodes tried by the definitions; the scale is a third of a level's mean cost.
 
@@ -224,7 +233,7 @@ def test_levels_that_merge_nothing_do_not_help_the_attack(quality):
     options = {"quality": quality, "minimal": False}
     shares = {
         ill: chance(worlds[ill], how, (5,), seeds=range(seeds), **options)
-        for ill, seeds in [((0, 1), 20), ((0, 2), 100), ((2, 3), 100)]
+        for ill, seeds in [((0, 1), 20), ((0, 2), 50), ((2, 3), 50)]
     }
     assert shares[0, 1] == 1
     assert min(shares[0, 2], shares[2, 3]) >= 0.03

@@ -27,7 +27,7 @@ from tests.generalization.test_search import ADULT
 def test_a_release_passes_its_check(options, tmp_path):
     # Rounds sort records: what is left to the last ones is unlike the rest, and salaries tell.
     allowed = {"allow_leaks": ADULT} if "local" in options else {}
-    release = discreet.protect(with_nulls(300, rows=6000), recipe(**options) | allowed)
+    release = discreet.protect(with_nulls(100, rows=2000), recipe(**options) | allowed)
     assert release.check.verified
     released = release.table.dropna(subset=["salary-class"])
     counts = Counter(released[ADULT].fillna("?").itertuples(index=False, name=None))

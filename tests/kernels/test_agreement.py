@@ -25,7 +25,7 @@ def test_intervals_hold_what_the_plain_test_holds(ordered, queries, tolerance):
         np.testing.assert_array_equal(agrees, np.abs(ordered - query) <= tolerance)
 
 
-@pytest.mark.parametrize("n", [1, 64, 65, 500, 1500])
+@pytest.mark.parametrize("n", [1, 64, 65, 1100])
 @pytest.mark.parametrize("stride", [64, 70, 1000])
 @pytest.mark.parametrize(
     ("p", "levels"),

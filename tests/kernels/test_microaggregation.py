@@ -188,14 +188,14 @@ def scanned_mdav(points, k):
 @pytest.mark.parametrize(
     "cloud",
     [
-        lambda rng: rng.normal(size=(4000, 3)),
-        lambda rng: rng.lognormal(size=(3000, 5)),
-        lambda rng: rng.integers(0, 6, (3000, 3)) / 4,
-        lambda rng: np.r_[rng.normal(size=(1500, 2)), np.zeros((1500, 2))],
-        lambda rng: np.exp(2j * np.pi * rng.random(3000))[:, None].view(float),  # all equally far
-        lambda rng: np.where(rng.random((3000, 1)) < 0.9, 0.0, rng.lognormal(size=(3000, 2))),
+        lambda rng: rng.normal(size=(2000, 3)),
+        lambda rng: rng.lognormal(size=(1500, 5)),
+        lambda rng: rng.integers(0, 6, (1500, 3)) / 4,
+        lambda rng: np.r_[rng.normal(size=(800, 2)), np.zeros((800, 2))],
+        lambda rng: np.exp(2j * np.pi * rng.random(1500))[:, None].view(float),  # all equally far
+        lambda rng: np.where(rng.random((1500, 1)) < 0.9, 0.0, rng.lognormal(size=(1500, 2))),
         # The shell is all of one depth.
-        lambda rng: np.repeat([1.0, -1.0, 0.0], [300, 300, 2400])[:, None],
+        lambda rng: np.repeat([1.0, -1.0, 0.0], [300, 300, 1200])[:, None],
     ],
     ids=["normal", "heavy tails", "ties", "half equal", "circle", "zeros", "two ends"],
 )

@@ -148,7 +148,7 @@ def test_counts_reach_the_brute_force_optimum(shape, largest, objective):
 @pytest.mark.parametrize("shape", ["normal", "heavy tail", "heavy tail below", "far", "clusters"])
 @pytest.mark.parametrize("k", [2, 3, 5, 7, 16, 17, 50, 200])
 def test_hundreds_of_records_reach_the_plain_optimum(k, shape, objective):
-    n = 800 if objective == "l2" else max(150, 2 * k)
+    n = max(300, 3 * k) if objective == "l2" else max(150, 2 * k)
     values = np.sort(SHAPES[shape](np.random.default_rng(3), n))
     ends = check_single(values, k, objective)
     ones = np.ones(n, np.int64)

@@ -58,9 +58,10 @@ def shares(levels, weights, count):
 
 
 def em(levels, count=2):
-    """EM over every single pair: m and u, attribute by level."""
+    """EM over every pair, those that agree alike taken together: m and u, attribute by level."""
     prior = 1 / levels.shape[1]
-    u = shares(levels, np.ones(levels.shape[1:]), count)
+    levels, pairs = np.unique(levels.reshape(len(levels), -1), axis=1, return_counts=True)
+    u = shares(levels, pairs, count)
     m = np.full(u.shape, 0.9 / (count - 1))
     m[:, 0] = 0.1
     for _ in range(500):
@@ -69,7 +70,7 @@ def em(levels, count=2):
         for k, level in enumerate(levels):
             match, other = match * m[k][level], other * u[k][level]
         w = match / (match + other)
-        new_m, new_u = shares(levels, w, count), shares(levels, 1 - w, count)
+        new_m, new_u = shares(levels, w * pairs, count), shares(levels, (1 - w) * pairs, count)
         for k in range(len(levels)):
             new_m[k] = new_u[k] * isotonic_regression(new_m[k] / new_u[k], weights=new_u[k]).x
         change = max(abs(new_m - m).max(), abs(new_u - u).max())

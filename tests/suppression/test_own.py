@@ -32,7 +32,7 @@ def _has_k(one, t, blanks, demand):
         for c in range(one.codes.shape[1])
         if demand.columns >> c & 1 and c not in blanks and one.codes[t, c]
     ]
-    agree = [s for s, row in enumerate(one.codes) if (row[shown] == one.codes[t, shown]).all()]
+    agree = np.flatnonzero((one.codes[:, shown] == one.codes[t, shown]).all(axis=1))
     if one.held is None:
         return one.counts[agree].sum() >= demand.k
     return len({int(u) for u in one.held.units[np.isin(one.held.tuples, agree)]}) >= demand.k

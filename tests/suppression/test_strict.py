@@ -343,17 +343,17 @@ def test_ctrl_c_keeps_what_the_moves_told_give_again(monkeypatch, stop):
 @pytest.mark.parametrize(("units", "weight"), [(False, 1.0), (True, 2.0)])
 def test_patterns_of_many_lots_take_time_that_grows_with_them(units, weight):
     rng = np.random.default_rng(0)
-    sex, job = rng.integers(1, 3, 60_000), rng.integers(1, 4, 60_000)
-    rows = np.column_stack([np.arange(60_000) + 1, sex, job])
-    people = (np.arange(60_000) // 2).tolist() if units else None
+    sex, job = rng.integers(1, 3, 30_000), rng.integers(1, 4, 30_000)
+    rows = np.column_stack([np.arange(30_000) + 1, sex, job])
+    people = (np.arange(30_000) // 2).tolist() if units else None
     one = problem(rows, 3, weights=[weight, 1.0, 1.0], units=people)
     solve_strict(problem(rows[:10], 3, units=list(range(10)) if units else None), None, 10, ONE)
     before = time.process_time()
     found = solve_strict(one, None, 500, ONE)
-    assert time.process_time() - before < 20
+    assert time.process_time() - before < 5
     shown = pd.DataFrame([shown for _, shown, _ in members(one, found)])
     shown["unit"] = [unit for _, _, unit in members(one, found)]
     assert shown.groupby([0, 1, 2])["unit"].nunique().min() >= 3
     # Nothing but the number has to go; where that is the cheapest blank, there are no moves.
-    assert found.cost(one) == 60_000 * weight
+    assert found.cost(one) == 30_000 * weight
     assert found.moves == (0 if weight == 1.0 else 500)
