@@ -378,6 +378,9 @@ def test_a_release_passes_its_check_and_a_forged_one_does_not(model, engine, pop
     release = discreet.protect(tmp_path / "in.parquet", recipe, engine=engine)
     assert release.check.verified
     release.save(tmp_path / "release")
+    page = (tmp_path / "release" / "public" / "report.html").read_text(encoding="utf-8")
+    assert "which means" in page
+    assert ("in the table is not hidden" in page) == (given["model"] != "delta-presence")
     if "population" in given:
         (told,) = (step["population"] for step in release.log["steps"])
         assert told["records"] == 100

@@ -43,13 +43,14 @@ _MODELS = {
     r"l-diversity \(l = ([^,)]+), column = (.*?)(?:, kind = distinct)?"
     r"(?:, counted in = \w+)?\)": "{0}-diversity of {1}",
     r"t-closeness \(t = ([^,)]+), column = ([^,)]*).*\)": "{0}-closeness of {1}",
+    r"(k = \d+ records per class), as epsilon .*": "{0}",
     r"largest-risk \(risk = ([^,)]+)\)": "a risk of at most {0:%} for each record",
     r"average-risk \(average = ([^,)]+)\)": "an average risk of at most {0:%}",
     r"average-risk \(average = ([^,)]+), highest = ([^,)]+)\)": (
-        "an average risk of at most {0:%}, with no record above {1:%},"
+        "an average risk of at most {0:%}, none above {1:%},"
     ),
     r"average-risk \(average = ([^,)]+), highest = ([^,)]+), records = ([^,)]+)\)": (
-        "an average risk of at most {0:%}, with at most {2:%} of the records above {1:%},"
+        "an average risk of at most {0:%}, {2:%} of records above {1:%},"
     ),
     r"sample-uniqueness \(share = ([^,)]+)\)": "at most {0:%} of the records unique",
     r"population-uniqueness \(share = ([^,)]+),.*\)": (
