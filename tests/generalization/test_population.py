@@ -166,6 +166,10 @@ def test_an_estimated_k_is_the_least_that_is_enough(estimator, significance):
             assert below(least - 2) < 1 - significance
 
 
+def test_a_level_of_significance_beyond_floats_asks_for_k():
+    assert KMap(5, population=1000, significance=1e-300).least(100) == 5
+
+
 def test_an_estimated_k_map_is_k_anonymity_of_what_is_enough():
     table = pa.table({"age": [20, 20, 20, 30, 30, 40] * 5})
     ladder = {"age": Hierarchy.intervals(widths=[20])}
@@ -215,6 +219,17 @@ def _fit(model, table=TABLE, method=Generalize, units=None, **options):
         (
             lambda: _fit(KMap(5, population=6)),
             "the population of 6 records is smaller than the table, which has 7",
+        ),
+        (
+            lambda: _fit(KMap(9, population=8)),
+            "no class can have k = 9 records in a population of 8; take a smaller k",
+        ),
+        (
+            lambda: Generalize(
+                {"sex": Hierarchy.from_table([["f", "*"], ["m", "*"]])},
+                KMap(2, population=pa.table({"sex": [*"ffffmmmmx"]})),
+            ).fit(TABLE.select(["sex"])),
+            "column 'sex': 1 value in the population has no place in the hierarchy: 'x'",
         ),
         (
             lambda: _fit(KMap(2, population=PEOPLE.rename_columns(["Age", "sex", "pay"]))),
@@ -363,6 +378,9 @@ def test_a_release_passes_its_check_and_a_forged_one_does_not(model, engine, pop
     release = discreet.protect(tmp_path / "in.parquet", recipe, engine=engine)
     assert release.check.verified
     release.save(tmp_path / "release")
+    page = (tmp_path / "release" / "public" / "report.html").read_text(encoding="utf-8")
+    assert "which means" in page
+    assert ("in the table is not hidden" in page) == (given["model"] != "delta-presence")
     if "population" in given:
         (told,) = (step["population"] for step in release.log["steps"])
         assert told["records"] == 100

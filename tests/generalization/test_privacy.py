@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
 from discreet.errors import BadInput
+from discreet.generalization import Generalize, Hierarchy
 from discreet.generalization.models import (
     AlphaKAnonymity,
     BetaLikeness,
@@ -284,6 +285,12 @@ def test_models_come_from_a_recipe_and_go_back():
 @pytest.mark.parametrize("n", [*range(1, 20), 255, 256, 257, 600, 100_001])
 def test_grassbergers_terms_are_as_published(n):
     assert _g(n) == pytest.approx(grassberger(n), rel=1e-13)
+
+
+def test_a_delta_that_no_float_holds_asks_for_nothing():
+    table = pa.table({"age": [20, 21, 50], "ill": ["flu", "flu", "cold"]})
+    method = Generalize({"age": Hierarchy.flat()}, DeltaDisclosure(5000, column="ill"))
+    assert method.fit(table).suppressed_ == 0
 
 
 def test_delta_disclosure_is_strict_and_looks_at_what_is_there():

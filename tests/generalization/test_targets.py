@@ -277,7 +277,7 @@ ESTIMATE = PopulationUniqueness(0.01, population=1000)
     [
         (
             lambda: Generalize(LEVELS, AverageRisk(0.4), null_policy="match").fit(PEOPLE),
-            "average-risk is of the whole table, and under null_policy = 'match' classes overlap",
+            "under null_policy = 'match' classes overlap; use 'value' or 'suppress'",
         ),
         (
             lambda: Generalize(LEVELS, SampleUniqueness(0.4)).fit(

@@ -116,6 +116,17 @@ def finish(decided: Decided, original: Frame, treated: Frame) -> Finish:
 # Suppression
 
 
+def _nothing_left(decided: Decided) -> str:
+    for number, step in enumerate(decided.plan["steps"], start=1):
+        if step.get("joint", {}).get("kind") == "safepub":
+            return (
+                f"all records would be suppressed: no class has the k = {step['joint']['k']} "
+                f"sampled records that step {number} (safepub) needs; take coarser levels, "
+                "fewer columns, or another epsilon or delta"
+            )
+    return "all records would be suppressed; weaken what the steps must keep"
+
+
 def _rare_after_suppression(
     decided: Decided, original: Frame, treated: Frame
 ) -> tuple[pa.Table, ...]:
@@ -126,7 +137,7 @@ def _rare_after_suppression(
     if not suppressed:
         return ()
     if gone == original.num_rows:
-        raise BadInput("all records would be suppressed; weaken what the steps must keep")
+        raise BadInput(_nothing_left(decided))
     rare = []
     hidden = decided.blanked()
     blanked = dict.fromkeys(hidden, suppressed - gone)

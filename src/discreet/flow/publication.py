@@ -71,6 +71,7 @@ def public_facts(
         "nulls": log["nulls"]["policy"],
         "null_rates": None if private else _null_rates(recipe, log, released),
         "private": private,
+        "presence": any(_bounds_presence(step) for step in recipe.steps),
         "suppressed": None if private else log.get("suppressed"),
         "blanked": _emptied_by_steps(log, "blanked"),
         "hidden": _emptied_by_steps(log, "hidden"),
@@ -117,6 +118,11 @@ def _emptied_by_steps(log: Mapping[str, Any], how: str) -> dict[str, int]:
 
 def _perturbs(step: Step) -> bool:
     return step.build().effect == "perturbs"
+
+
+def _bounds_presence(step: Step) -> bool:
+    models = getattr(step.build(), "models", ())
+    return step.promise and any(one.model == "delta-presence" for one in models)
 
 
 def _step(step: Step, publish_noise: bool) -> dict[str, Any]:

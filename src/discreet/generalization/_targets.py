@@ -154,7 +154,7 @@ def bind_targets(treatment: Any) -> Targets | None:
     if treatment.null_policy == "match":
         refuse_whole(
             models,
-            "under null_policy = 'match' classes overlap; use 'segregate' or 'value'",
+            "under null_policy = 'match' classes overlap; use 'value' or 'suppress'",
         )
     targets = Targets(
         models,

@@ -165,8 +165,10 @@ def _say_missing(found: Distinct, missing: np.ndarray, name: str) -> str:
     if len(texts) > _MOST_SHOWN:
         shown += f" and {len(texts) - _MOST_SHOWN} more"
     one = len(texts) == 1
+    # Values in no row of the table are those that only its population has.
+    where = f"{rows} row{'' if rows == 1 else 's'}" if rows else "the population"
     return (
-        f"column '{name}': {len(texts)} value{'' if one else 's'} in {rows} "
-        f"row{'' if rows == 1 else 's'} {'has' if one else 'have'} no place in the hierarchy: "
+        f"column '{name}': {len(texts)} value{'' if one else 's'} in {where} "
+        f"{'has' if one else 'have'} no place in the hierarchy: "
         f"{shown}; add {'it' if one else 'them'} to the hierarchy, or correct the data"
     )

@@ -211,13 +211,19 @@ class KMap:
                 f"the population of {self.population:,} records is smaller than the table, which "
                 f"has {n:,}; it includes them"
             )
+        if self.population < self.k:
+            raise BadInput(
+                f"no class can have k = {self.k:,} records in a population of "
+                f"{self.population:,}; take a smaller k"
+            )
         mean = n / self.population * self.k
         truncated = self.estimator == "zero-truncated"
         # Summed from the first count that there can be; in logarithms, since e^-mean may be 0.
         m = 1 if truncated else 0
         whole = -math.expm1(-mean) if truncated else 1.0
         reached = _chance(m, mean)
-        while reached < (1 - self.significance) * whole:
+        # In floats the sum may stay below 1, and more than k records are never needed.
+        while m < self.k and reached < (1 - self.significance) * whole:
             m += 1
             reached += _chance(m, mean)
         return min(m + (2 if self.arx else 1), self.k, n)

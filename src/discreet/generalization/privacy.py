@@ -257,7 +257,7 @@ class _Axis:
         """
         if (self.codes[j] < 0).any():
             return 0
-        most = np.cumsum(np.sort(self.q[j])[::-1]) * 2**delta
+        most = np.cumsum(np.sort(self.q[j])[::-1]) * _two_to(delta)
         return int(np.argmax(most > 1 - 1e-9)) + 1
 
     def need(self, j: int, least: int, model: Any) -> None:
@@ -294,7 +294,7 @@ def _as_numbers(model: Any) -> tuple[int, int, tuple[float, float]]:
     if isinstance(model, BetaLikeness):
         return kernels.ENHANCED if model.enhanced else kernels.BETA, 0, (float(model.beta), 0.0)
     if isinstance(model, DeltaDisclosure):
-        return kernels.DELTA, 0, (2.0 ** float(model.delta), 0.0)
+        return kernels.DELTA, 0, (_two_to(model.delta), 0.0)
     return kernels.ALPHA, 0, (float(model.alpha), 0.0)
 
 
@@ -379,3 +379,8 @@ def trees(
             places = ladder.places(distinct(column, model.column), model.column)
             found[str(position)] = [*ladder.maps[:, places]]
     return found
+
+
+def _two_to(delta: float) -> float:
+    """Return 2^delta; no ratio of two shares reaches 2^1000, and 2^1024 is no float."""
+    return float(2.0 ** min(float(delta), 1000.0))

@@ -280,11 +280,13 @@ class Recipe(BaseModel):
                 raise ValueError(f"{where} treats '{self.roles.target}', the target it aims at")
             if method.promise and step.promise:
                 held.update(dict.fromkeys((*step.columns, *method.reads), number))
-            if method.is_random and self.has_predictable_seed and not self.allow_predictable_seed:
+            # Whoever knows the draws of a differentially private step has no epsilon against them.
+            accepted = self.allow_predictable_seed and not method.private
+            if method.is_random and self.has_predictable_seed and not accepted:
+                otherwise = "" if method.private else ", or set allow_predictable_seed = true"
                 raise ValueError(
                     f"seed = {self.seed} can be found by trying, which undoes {where}; leave "
-                    "seed out (a secret one is drawn and kept with the release), or set "
-                    "allow_predictable_seed = true"
+                    f"seed out (a secret one is drawn and kept with the release){otherwise}"
                 )
         for text in self.indicators or ():
             self._refuse_indicator(text, named)

@@ -45,25 +45,34 @@ _MODELS = {
     r"profitability \(.*attack = True\b.*\)": "no class that costs more than it is worth",
     r"profitability \(.*attack = False\b.*\)": "classes so large that no attack pays",
     r"t-closeness \(t = ([^,)]+), column = ([^,)]*).*\)": "{0}-closeness of {1}",
-    r"largest-risk \(risk = ([^,)]+)\)": "a largest risk of {0}",
-    r"average-risk \(average = ([^,)]+)\)": "an average risk of {0}",
+    r"(k = \d+ records per class), as epsilon .*": "{0}",
+    r"largest-risk \(risk = ([^,)]+)\)": "a risk of at most {0:%} for each record",
+    r"average-risk \(average = ([^,)]+)\)": "an average risk of at most {0:%}",
     r"average-risk \(average = ([^,)]+), highest = ([^,)]+)\)": (
-        "an average risk of {0}, and none above {1}"
+        "an average risk of at most {0:%}, none above {1:%},"
     ),
     r"average-risk \(average = ([^,)]+), highest = ([^,)]+), records = ([^,)]+)\)": (
-        "an average risk of {0}, and a share of {2} above {1}"
+        "an average risk of at most {0:%}, {2:%} of records above {1:%},"
     ),
-    r"sample-uniqueness \(share = ([^,)]+)\)": "a share of {0} unique in the table",
-    r"population-uniqueness \(share = ([^,)]+),.*\)": "a share of {0} unique in the population",
-    r"k-map \(k = ([^,)]+), population = .*\)": "{0}-map in the population",
-    r"delta-disclosure \(delta = ([^,)]+), column = ([^,)]*).*\)": "{0}-disclosure of {1}",
-    r"delta-presence \(minimum = ([^,)]+), maximum = ([^,)]+), .*\)": "({0}, {1})-presence",
+    r"sample-uniqueness \(share = ([^,)]+)\)": "at most {0:%} of the records unique",
+    r"population-uniqueness \(share = ([^,)]+),.*\)": (
+        "at most {0:%} of the population unique, by estimate,"
+    ),
+    r"k-map \(k = ([^,)]+), population = .*\)": "{0} or more in the population per class",
+    r"delta-disclosure \(delta = ([^,)]+), column = ([^,)]*).*\)": (
+        "less than {0} bits learnt of {1} per class"
+    ),
+    r"delta-presence \(minimum = ([^,)]+), maximum = ([^,)]+), .*\)": (
+        "{0:%} to {1:%} of the population per class in the table"
+    ),
 }
 _PROMISE = re.compile(
     r"(wildcard )?[\w-]+(anonymity|diversity|closeness|likeness)\b.* over |"
     r"[\w-]+(map|disclosure|presence|risk|uniqueness)\b.* over |profitability \(.* over |"
     r"k = .*? per |k = .*? over |a risk of .* over "
 )
+
+_RISK_MODEL = re.compile(r"(k-map|delta-presence|sample-uniqueness) \(")
 
 
 def decision(facts: Facts) -> dict[str, Any]:
@@ -121,6 +130,7 @@ def _verdict(facts: Facts) -> dict[str, Any]:
     # values do where nobody stated a target.
     private = [s for s in (facts.get("log") or {}).get("steps", ()) if "ledger" in s]
     stated = bool(rules or private) or any(by != "guide value" for by in sources)
+    stated = stated or _states_risk(facts)
     missed = [one for one in (*promised, *rules) if one["met"] is False]
     beyond = [row for row in failed if not stated or row["guide"].get("by") != "guide value"]
     beside = [row for row in failed if row not in beyond]
@@ -136,6 +146,16 @@ def _verdict(facts: Facts) -> dict[str, Any]:
     }
 
 
+def _states_risk(facts: Facts) -> bool:
+    """Say whether the recipe bounds who is found by the quasi columns, if not by a k of records."""
+    quasi = {*((facts.get("recipe") or {}).get("roles") or {}).get("quasi", ())}
+    return any(
+        _RISK_MODEL.match(one["promise"])
+        and quasi <= {*one["promise"].partition(") over ")[2].split(", ")}
+        for one in (facts.get("check") or {"findings": []})["findings"]
+    )
+
+
 def _budget(step: Facts) -> str:
     """Say in short what a budget of differential privacy means.
 
@@ -143,11 +163,13 @@ def _budget(step: Facts) -> str:
     --------
     >>> _budget({"ledger": {"epsilon": 1.0}})
     " With epsilon = 1, a person's record makes nothing more than 2.72 times as likely."
+    >>> _budget({"ledger": {"epsilon": 1.0, "delta": 1e-6}})[-58:]
+    'more than 2.72 times as likely, but for a chance of 1e-06.'
     """
-    epsilon = step["ledger"]["epsilon"]
+    epsilon, delta = step["ledger"]["epsilon"], step["ledger"].get("delta")
     times = f"{math.exp(epsilon):,.3g}"
     said = f" With epsilon = {epsilon:g}, a person's record makes nothing more than {times} "
-    return said + "times as likely."
+    return said + "times as likely" + (f", but for a chance of {delta:g}." if delta else ".")
 
 
 def _by_policy(row: Facts) -> bool:
@@ -178,6 +200,8 @@ def _what(promise: str) -> str:
     --------
     >>> _what("l-diversity (l = 3, column = disease, kind = distinct) over age, sex")
     '3-diversity of disease'
+    >>> _what("sample-uniqueness (share = 0.01) over age, sex")
+    'at most 1 % of the records unique'
     >>> _what("k = 3 over age, job (null_policy = value: a blank is one more value)")
     'k = 3 over age and job'
     >>> _what("k = 10 per value in column 'income'")
@@ -185,10 +209,19 @@ def _what(promise: str) -> str:
     """
     for pattern, words in _MODELS.items():
         if found := re.match(pattern, promise):
-            return words.format(*found.groups())
+            return words.format(*map(_Said, found.groups()))
     if found := re.match(r"(k = .*?) over (.*?) \(null_policy", promise):
         return f"{found[1]} over {named(found[2].split(', '), 3)}"
     return promise.partition(" over ")[0]
+
+
+class _Said(str):
+    """A number as the check writes it, that can be told as a percentage."""
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        return f"{100 * float(self):.4g} %" if spec == "%" else str(self)
 
 
 def _reached(row: Facts) -> str:

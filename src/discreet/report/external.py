@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from discreet.report import pictures
+from discreet.report.models import meaning_of
 from discreet.report.page import MOST_DRAWN, Table, counted, figure, named, render, share
 from discreet.report.pictures import Picture
 from discreet.report.steps import COUNTED
@@ -93,6 +94,8 @@ def _step(step: Facts, counts: str) -> list[tuple[str, str]]:
     told = [(name, figure(value)) for name, value in step["parameters"].items()]
     if counts != "records" and any(name in COUNTED for name, _ in told):
         told.append(("which counts", counts))
+    if meant := meaning_of(step["parameters"].get("privacy")):
+        told.append(("which means", meant))
     return [*said, *told]
 
 

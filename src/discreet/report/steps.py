@@ -11,6 +11,7 @@ import numpy as np
 from discreet.report import pictures
 from discreet.report.became import levels_of
 from discreet.report.blanks import READINGS, blank_facts, blank_tables
+from discreet.report.models import meaning_of
 from discreet.report.page import Table, counted, figure, named, share
 from discreet.report.pictures import Picture
 
@@ -60,6 +61,8 @@ def _step(asked: Plan, decided: Plan, done: Plan, drawn: Plan, counts: str) -> S
     if "recoded" in done:
         given = {key: given[key] for key in _OF_RECODING if key in given}
     part.asked = [(key, figure(value)) for key, value in given.items()]
+    if meant := meaning_of(given.get("privacy")):
+        part.asked.append(("which means", meant))
     part.counts = counts
     part.hierarchies = asked.get("hierarchies") or {}
     if counts != "records" and not given.keys().isdisjoint(COUNTED):
