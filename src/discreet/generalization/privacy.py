@@ -105,6 +105,7 @@ def bind(
 
     Examples
     --------
+    >>> from discreet.generalization import KAnonymity
     >>> ill = pa.chunked_array([["flu", "acne", None, "flu"]])
     >>> bound = bind([KAnonymity(2), LDiversity(2, column="ill")], {"ill": ill}, 4)
     >>> bound.rules.k, bound.rules.least.tolist(), bound.codes.tolist()

@@ -158,7 +158,7 @@ def read_payout(given: Any) -> Any:
     Examples
     --------
     >>> read_payout({"cost": 4, "gain": 300, "loss": 300, "benefit": 1200})
-    Payout(cost=4, gain=300, loss=300, benefit=1200)
+    Payout(cost=4, gain=300, loss=300, benefit=1200, journalist=False)
     """
     if given is None or isinstance(given, Figures):
         return given
