@@ -39,7 +39,7 @@ def quality_of(answer):
 
 
 def privacy_of(answer):
-    if answer.family == "quality":
+    if answer.family in ("baseline", "quality"):
         return KAnonymity(int(answer.parameters["k"]))
     people = load_adult() if answer.model.startswith("journalist") else None
     attack = "no attack" not in answer.model
@@ -74,6 +74,8 @@ def test_some_of_an_intruder_who_counts_the_cost(answer):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("answer", [*known("quality"), *known("profitability")], ids=str)
+@pytest.mark.parametrize(
+    "answer", [*known("baseline"), *known("quality"), *known("profitability")], ids=str
+)
 def test_all_as_arx_has_them(answer):
     compare(answer)
