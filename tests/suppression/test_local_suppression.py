@@ -243,9 +243,9 @@ def test_under_own_no_choice_within_a_limit_is_cheaper(seed):
     # Of each record, what it costs to be shared by two with a blank in 'a' and without.
     costs = np.full((2, 8), np.inf)
     for row, shown in itertools.product(range(8), itertools.product([False, True], repeat=3)):
-        names = table.columns[list(shown)]
-        if (table[names] == table.loc[row, names]).all(axis=1).sum() >= 2:
-            price = sum(prices[name] for name in table if name not in names)
+        seen = table.to_numpy()[:, list(shown)]
+        if (seen == seen[row]).all(axis=1).sum() >= 2:
+            price = sum(prices[name] for name, kept in zip(table, shown, strict=True) if not kept)
             costs[int(not shown[0]), row] = min(costs[int(not shown[0]), row], price)
     most = int(rng.integers(0, 4))
     choices = itertools.product([0, 1], repeat=8)
