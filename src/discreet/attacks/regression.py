@@ -7,6 +7,7 @@ to the mean in general).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -86,6 +87,9 @@ def regression(
     x, own = pairs[secret]
     released = np.column_stack([pairs[name][1] for name in used])
     refuse_infinite(secret, x, own, released)
+    # Only ratios are told; squares of numbers near the largest would overflow.
+    x, own = _within_one(x, own)
+    released = np.column_stack([_within_one(column)[0] for column in released.T])
     rows = np.flatnonzero(~np.isnan(x) & ~np.isnan(own))
     known = min(known, len(rows) // 2)
     if known < len(used) + 2:
@@ -129,3 +133,10 @@ def _fitted(learned: np.ndarray, values: np.ndarray, others: np.ndarray) -> np.n
     a, b = ((part - centre) / scale for part in (learned, others))
     slope, *_ = np.linalg.lstsq(a, values - values.mean(), rcond=1e-9)
     return values.mean() + b @ slope
+
+
+def _within_one(*columns: np.ndarray) -> list[np.ndarray]:
+    """Divide columns by one power of two, so that no number is above 1 by far; that is exact."""
+    largest = max((float(np.nanmax(np.abs(c), initial=0.0)) for c in columns), default=0.0)
+    exponent = math.frexp(largest)[1]
+    return [np.ldexp(column, -exponent) for column in columns]
