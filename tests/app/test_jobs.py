@@ -117,6 +117,24 @@ def test_a_release_is_written_in_several_formats_to_a_folder_beside(ran, people)
     assert "outside the folders" in outside.text
 
 
+def test_a_release_stays_that_of_its_table_when_another_is_open(ran, people):
+    other = people.parent / "other.csv"
+    other.write_bytes(b"".join(people.read_bytes().splitlines(keepends=True)[:200]))
+    ran.open(other)
+    try:
+        for stage in ("result", "release"):
+            assert "There is no release of this table yet" in ran.get(f"/{stage}").text
+            assert "a release of people.csv, which is not" in ran.get(f"/{stage}?run=1").text
+        target = people.parent / "shared-later"
+        assert ran.post("/release/write", data={"run": 1, "out": str(target)}).status_code == 200
+        run = wait(ran, ran.desk.queue.all()[0]["number"], "done", "failed")
+        assert run["status"] == "done", run["error"]
+        first = Path(ran.desk.queue.get(1)["out"]) / "public" / "table.csv"
+        assert filecmp.cmp(first, target / "public" / "table.csv", shallow=False)
+    finally:
+        ran.open(people)
+
+
 def test_a_recipe_that_cannot_run_is_not_put_into_the_queue(page):
     answer = page.post("/protect/run", content=b"")
     assert answer.status_code == 422
