@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 # The kinds that are built by rule: what their parameters are, and an example.
 KINDS = {
-    "intervals": ("widths", "[5, 10, 20]", "numbers by intervals of these widths, level by level"),
-    "prefix": ("stars", "[1, 2, 3]", "codes with so many characters hidden at each level"),
-    "dates": ("levels", '["month", "year"]', "dates by day, week, month, quarter, year, decade"),
-    "order": ("sizes", "[2, 4]", "so many neighbouring values merged at each level"),
+    "intervals": ("widths", "5, 10, 20", "numbers by intervals of these widths, level by level"),
+    "prefix": ("stars", "1, 2, 3", "codes with so many characters hidden at each level"),
+    "dates": ("levels", "month, year", "dates by day, week, month, quarter, year, decade"),
+    "order": ("sizes", "2, 4", "so many neighbouring values merged at each level"),
     "flat": ("", "", "the values, and nothing but * above them"),
 }
 _LABELS, _VALUES = 30, 400
@@ -64,25 +64,19 @@ def router(desk: Desk) -> APIRouter:
         version: Annotated[int, Form()],
         levels: Annotated[str, Form()] = "",
     ) -> HTMLResponse:
-        import tomllib
-
         if kind not in KINDS:
             raise BadInput(f"there is no hierarchy of kind '{kind}'")
         spec: dict[str, Any] = {"kind": kind}
         if KINDS[kind][0]:
-            try:
-                given = tomllib.loads(f"x = {levels.strip()}")["x"]
-            except tomllib.TOMLDecodeError:
-                raise BadInput(f"write the levels such as {KINDS[kind][1]}") from None
-            spec |= given if isinstance(given, dict) else {KINDS[kind][0]: given}
+            spec |= _levels(kind, levels.strip())
         notice = _save(desk, column, spec, f"{column} by {kind}", version)
         return desk.part("tree.html", **_tree(desk, column, notice))
 
     @routes.post("/hierarchies/gather")
     def gather(
         column: Annotated[str, Form()],
-        group: Annotated[str, Form()],
         version: Annotated[int, Form()],
+        group: Annotated[str, Form()] = "",
         value: Annotated[list[str] | None, Form()] = None,
         inner: Annotated[list[str] | None, Form()] = None,
     ) -> HTMLResponse:
@@ -136,6 +130,23 @@ def router(desk: Desk) -> APIRouter:
         return Response(text.getvalue(), media_type="text/csv", headers=headers)
 
     return routes
+
+
+def _levels(kind: str, text: str) -> dict[str, Any]:
+    """Read levels as a person writes them (5, 10), or as they are in a recipe."""
+    import tomllib
+
+    key, example, _ = KINDS[kind]
+    if text[:1] not in ("[", "{"):
+        words = text.replace(",", " ").split()
+        if kind == "dates":
+            words = [f"'{word}'" for word in words]
+        text = f"[{', '.join(words)}]" if words else ""
+    try:
+        given = tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        raise BadInput(f"write the levels such as {example}") from None
+    return given if isinstance(given, dict) else {key: given}
 
 
 def _keys(desk: Desk, column: str | None) -> dict[str, Any]:
