@@ -29,6 +29,8 @@ KINDS = {
     "flat": ("", "", "the values, and nothing but * above them"),
 }
 _LABELS, _VALUES = 30, 400
+# The methods whose steps have hierarchies of keys.
+_RECODING = ("generalize", "mondrian", "safepub")
 # What a hierarchy is, in words.
 _WORDS = {
     "groups": "groups of values",
@@ -319,7 +321,7 @@ def tree_from(paths: dict[str, tuple[str, ...]]) -> dict[str, Any]:
 
 
 def _save(desk: Desk, column: str, spec: dict[str, Any], said: str, seen: int) -> str | None:
-    """Write a hierarchy into the recipe: into the step that has one, or a new one."""
+    """Write a hierarchy into the recipe: into the step that has one, that could, or a new one."""
     from discreet.generalization import Hierarchy
 
     _check_key(desk, column)
@@ -329,10 +331,13 @@ def _save(desk: Desk, column: str, spec: dict[str, Any], said: str, seen: int) -
 
     def change(recipe: dict[str, Any]) -> dict[str, Any]:
         steps = [dict(step) for step in recipe.get("steps", [])]
-        for step in steps:
-            if column in (step.get("hierarchies") or {}):
-                step["hierarchies"] = {**step["hierarchies"], column: spec}
-                return {**recipe, "steps": steps}
+        able = [step for step in steps if step.get("method") in _RECODING]
+        own = [step for step in steps if column in (step.get("hierarchies") or {})]
+        treating = [step for step in able if column in step.get("columns", [])]
+        for step in own or treating or able:
+            step["hierarchies"] = {**(step.get("hierarchies") or {}), column: spec}
+            step["columns"] = list(dict.fromkeys([*step.get("columns", []), column]))
+            return {**recipe, "steps": steps}
         keys = recipe["roles"]["quasi"]
         trees = {name: tree_of(desk, name)[0].spec for name in keys}
         new = {
