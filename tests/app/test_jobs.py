@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.client import Page
+from tests.app.client import Page, text_of
 
 RELEASE_ID = re.compile(rb"Release [0-9a-f]{12} of")
 
@@ -93,7 +93,9 @@ def test_the_result_and_its_reports_are_shown(ran):
     outer = ran.get("/result/1/report", params={"external": True})
     assert "Never share this file" not in outer.text
     assert ran.get("/explore").text.count("<circle") == 1
-    assert "Release of run 1" in ran.get("/risk/figures").text
+    figures = ran.get("/risk/figures").text
+    assert "Release of run 1" in figures
+    assert "had other keys" not in figures
 
 
 def test_a_release_is_written_in_several_formats_to_a_folder_beside(ran, people):
@@ -115,6 +117,28 @@ def test_a_release_is_written_in_several_formats_to_a_folder_beside(ran, people)
     assert inside.status_code == 422
     outside = ran.post("/release/write", data={**form, "out": "/opt/x"})
     assert "outside the folders" in outside.text
+
+
+def test_a_release_stays_that_of_its_table_when_another_is_open(ran, people):
+    other = people.parent / "other.csv"
+    other.write_bytes(b"".join(people.read_bytes().splitlines(keepends=True)[:200]))
+    ran.open(other)
+    try:
+        for stage in ("result", "release"):
+            assert "There is no release of this table yet" in ran.get(f"/{stage}").text
+            assert "a release of people.csv, which is not" in ran.get(f"/{stage}?run=1").text
+        target = people.parent / "shared-later"
+        assert ran.post("/release/write", data={"run": 1, "out": str(target)}).status_code == 200
+        run = wait(ran, ran.desk.queue.all()[0]["number"], "done", "failed")
+        assert run["status"] == "done", run["error"]
+        first = Path(ran.desk.queue.get(1)["out"]) / "public" / "table.csv"
+        assert filecmp.cmp(first, target / "public" / "table.csv", shallow=False)
+    finally:
+        ran.open(people)
+    # The keys are those of the first look now.
+    assert "had other keys, and its figures are by these: age, sex." in text_of(
+        ran.get("/risk/figures").text
+    )
 
 
 def test_a_recipe_that_cannot_run_is_not_put_into_the_queue(page):

@@ -176,7 +176,17 @@ def test_a_hierarchy_is_built_by_a_rule_by_hand_and_from_a_file(page):
     Recipe.load(page.space.recipe_file)
     data = {"column": "sex", "kind": "intervals", "levels": "wide", "version": page.version}
     answer = page.post("/hierarchies/rule", data=data)
-    assert "write the levels such as [5, 10, 20]" in text_of(answer.text)
+    assert "write the levels such as 5, 10, 20" in text_of(answer.text)
+    for column, kind, levels, spec in (
+        ("age", "intervals", "5, 10", {"widths": [5, 10]}),
+        ("birth_date", "dates", "month, year", {"levels": ["month", "year"]}),
+    ):
+        data = {"column": column, "kind": kind, "levels": levels, "version": page.version}
+        assert page.post("/hierarchies/rule", data=data).status_code == 200
+        built = page.space.recipe["steps"][0]["hierarchies"][column]
+        assert built == {"kind": kind, **spec}
+    unnamed = page.post("/hierarchies/gather", data={"column": "sex", "version": page.version})
+    assert "mark the values or groups to gather, and name their group" in unnamed.text
 
 
 def test_sliders_tell_what_the_search_finds(page):

@@ -102,6 +102,24 @@ def test_groups_are_gathered_into_groups_of_groups(page):
     assert tree["any"]["low"] == [b]
 
 
+@pytest.mark.parametrize("treated", [["age", "sex"], ["sex"]])
+def test_a_hierarchy_for_another_key_leaves_the_step_and_its_k(page, treated):
+    step = {
+        "method": "mondrian",
+        "columns": treated,
+        "privacy": [{"model": "k-anonymity", "k": 10}],
+        "hierarchies": {"sex": {"kind": "flat"}},
+    }
+    page.space.edit("a step", lambda recipe: {**recipe, "steps": [step]}, page.version)
+    data = {"column": "age", "kind": "intervals", "levels": "5, 10", "version": page.version}
+    assert page.post("/hierarchies/rule", data=data).status_code == 200
+    (found,) = page.space.recipe["steps"]
+    tree = {"kind": "intervals", "widths": [5, 10]}
+    assert set(found["columns"]) == {"age", "sex"}
+    assert found["hierarchies"] == {"sex": {"kind": "flat"}, "age": tree}
+    assert (found["method"], found["privacy"]) == (step["method"], step["privacy"])
+
+
 def test_proposals_keep_what_is_asked(page):
     flat = {"column": "sex", "kind": "flat", "version": page.version}
     page.post("/hierarchies/rule", data=flat)

@@ -93,6 +93,20 @@ def test_nobody_else_can_read_it(tmp_path):
     space.close()
 
 
+def test_undo_ends_where_the_table_was_opened(space, tmp_path):
+    space.open_file(tmp_path / "a.csv", "", "opened")
+    space.edit("age", said("age"))
+    space.open_file(tmp_path / "a.csv", "", "read in another way")
+    space.undo()
+    assert space.recipe == {"roles": {"quasi": ["age"]}}
+    space.open_file(tmp_path / "b.csv", "", "opened")
+    opened = space.current
+    space.edit("sex", said("sex"))
+    space.undo()
+    space.undo()
+    assert (space.current, space.recipe) == (opened, {})
+
+
 def test_an_edit_after_an_undo_loses_neither_branch(space):
     space.edit("age", said("age"))
     space.edit("sex", said("sex"))

@@ -106,6 +106,18 @@ def test_ranges_are_counted():
     assert found["age"]["became"] == "8 ranges"
 
 
+def test_labels_of_a_hierarchy_are_not_taken_for_values():
+    table = pa.table({"code": ["110", "111", "112", "220", "221", "222", "333", "333", "333"]})
+    step = {
+        "method": "mondrian",
+        "columns": ["code"],
+        "privacy": [{"model": "k-anonymity", "k": 3}],
+        "hierarchies": {"code": {"kind": "prefix", "stars": [1]}},
+    }
+    found = became(released(table, [step], roles={"quasi": ["code"]}))
+    assert found["code"]["became"] == "2 groups and 1 single value"
+
+
 def test_blanks_are_a_share_of_the_cells():
     table = pa.table({"sex": ["f"] * 9 + ["m"], "town": ["Ulm"] * 10})
     step = {"method": "local-suppression", "columns": ["sex", "town"], "k": 3}

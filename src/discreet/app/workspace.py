@@ -142,8 +142,10 @@ class Workspace:
         """Work on another table, from a recipe's text; what was there stays in the history."""
         with self._lock:
             given = {key: value for key, value in dialect.items() if value}
+            # A recipe for another table is no use here: to undo ends where this one was opened.
+            more: dict[str, Any] = {} if path == self.input else {"current": 0}
             # The table and its recipe change at once, also for a server that is killed here.
-            self._add(recipe, said, input=str(path), dialect=given)
+            self._add(recipe, said, input=str(path), dialect=given, **more)
             self.visit("data")
 
     # The recipe
@@ -245,7 +247,8 @@ class Workspace:
         with self._lock:
             state = self.state
             for one in state["versions"]:
-                if one["number"] == state["current"]:
+                begins = not one["parent"] and state["input"] is not None
+                if one["number"] == state["current"] and not begins:
                     self._settle(state | {"current": one["parent"]})
 
     def redo(self) -> None:

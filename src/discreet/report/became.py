@@ -109,7 +109,7 @@ def _step(
         starred = sum(records for _, words, records in found if words == STAR) / total
         return [_shares(parts, starred)], [_alike(parts, starred)], starred
     if joint.get("kind") == "mondrian":
-        return _ranges(joint, done, name)
+        return _ranges(asked, joint, done, name)
     if joint.get("kind") == "local-suppression":
         return [], [], None
     words = step_in_short(asked)
@@ -204,8 +204,10 @@ def _short(said: str) -> str:
     return "as it was" if said == UNCHANGED else said
 
 
-def _ranges(joint: Facts, done: Facts, name: str) -> tuple[list[str], list[str], float | None]:
-    """Say how many ranges or sets of values there are, and how many records have `*`."""
+def _ranges(
+    asked: Facts, joint: Facts, done: Facts, name: str
+) -> tuple[list[str], list[str], float | None]:
+    """Say how many ranges, groups or sets of values there are, and how many records have `*`."""
     own = joint["labels"][name]
     texts = np.asarray(own["labels"], dtype=object)
     label, sizes = np.asarray(own["label"]), np.asarray(joint["sizes"], dtype=np.float64)
@@ -217,13 +219,18 @@ def _ranges(joint: Facts, done: Facts, name: str) -> tuple[list[str], list[str],
     starred = (float(sizes[~there].sum()) + suppressed) / total
     if not shown:
         return ["removed (* for everyone)"], ["removed (*)"], starred
-    what = "ranges" if "lower" in own else "sets of values"
-    several = sum(any(mark in str(texts[i]) for mark in ("-", " to ", ", ")) for i in shown)
-    single = len(shown) - several
-    said = (
-        f"{several:,} {what}" if not single else f"{several:,} {what} and {single:,} single values"
-    )
-    said = UNCHANGED if not several else said
+    if "lower" in own:
+        what = "ranges"
+        single = int(np.sum(np.equal(own["lower"], own["upper"])[shown]))
+    else:
+        what = "groups" if name in (asked.get("hierarchies") or {}) else "sets of values"
+        # A label of a hierarchy may look like a value, or be named like one of its members.
+        held, values = np.diff(own["ends"], prepend=0), set(map(str, own["leaves"]))
+        single = sum(held[i] == 1 and str(texts[i]) in values for i in shown)
+    several = len(shown) - single
+    said = f"{several:,} {what}" if several else UNCHANGED
+    if several and single:
+        said += f" and {single:,} single value{'s' if single > 1 else ''}"
     star = [f"* for {share(starred)}"] if starred else []
     return [", ".join([said, *star])], [what], starred
 

@@ -228,6 +228,8 @@ def role_of(recipe: dict[str, Any], column: str) -> str:
 
 
 def _columns(desk: Desk, notice: str | None = None) -> dict[str, Any]:
+    from pyarrow.types import is_temporal
+
     settle_roles(desk)
     seen, recipe = desk.look.seen, desk.space.recipe
     rows = [
@@ -236,6 +238,7 @@ def _columns(desk: Desk, notice: str | None = None) -> dict[str, Any]:
             "role": role_of(recipe, look.name),
             "bars": bars(seen.encoded[look.name]),
             "nulls": look.nulls / max(seen.rows, 1),
+            "kind": "date" if is_temporal(seen.encoded[look.name].values.type) else look.kind,
         }
         for look in seen.columns
     ]

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 
 # The kinds that are built by rule: what their parameters are, and an example.
 KINDS = {
-    "intervals": ("widths", "[5, 10, 20]", "numbers by intervals of these widths, level by level"),
-    "prefix": ("stars", "[1, 2, 3]", "codes with so many characters hidden at each level"),
-    "dates": ("levels", '["month", "year"]', "dates by day, week, month, quarter, year, decade"),
-    "order": ("sizes", "[2, 4]", "so many neighbouring values merged at each level"),
+    "intervals": ("widths", "5, 10, 20", "numbers by intervals of these widths, level by level"),
+    "prefix": ("stars", "1, 2, 3", "codes with so many characters hidden at each level"),
+    "dates": ("levels", "month, year", "dates by day, week, month, quarter, year, decade"),
+    "order": ("sizes", "2, 4", "so many neighbouring values merged at each level"),
     "flat": ("", "", "the values, and nothing but * above them"),
 }
 _LABELS, _VALUES = 30, 400
+# The methods whose steps have hierarchies of keys.
+_RECODING = ("generalize", "mondrian", "safepub")
 # What a hierarchy is, in words.
 _WORDS = {
     "groups": "groups of values",
@@ -64,25 +66,19 @@ def router(desk: Desk) -> APIRouter:
         version: Annotated[int, Form()],
         levels: Annotated[str, Form()] = "",
     ) -> HTMLResponse:
-        import tomllib
-
         if kind not in KINDS:
             raise BadInput(f"there is no hierarchy of kind '{kind}'")
         spec: dict[str, Any] = {"kind": kind}
         if KINDS[kind][0]:
-            try:
-                given = tomllib.loads(f"x = {levels.strip()}")["x"]
-            except tomllib.TOMLDecodeError:
-                raise BadInput(f"write the levels such as {KINDS[kind][1]}") from None
-            spec |= given if isinstance(given, dict) else {KINDS[kind][0]: given}
+            spec |= _levels(kind, levels.strip())
         notice = _save(desk, column, spec, f"{column} by {kind}", version)
         return desk.part("tree.html", **_tree(desk, column, notice))
 
     @routes.post("/hierarchies/gather")
     def gather(
         column: Annotated[str, Form()],
-        group: Annotated[str, Form()],
         version: Annotated[int, Form()],
+        group: Annotated[str, Form()] = "",
         value: Annotated[list[str] | None, Form()] = None,
         inner: Annotated[list[str] | None, Form()] = None,
     ) -> HTMLResponse:
@@ -136,6 +132,23 @@ def router(desk: Desk) -> APIRouter:
         return Response(text.getvalue(), media_type="text/csv", headers=headers)
 
     return routes
+
+
+def _levels(kind: str, text: str) -> dict[str, Any]:
+    """Read levels as a person writes them (5, 10), or as they are in a recipe."""
+    import tomllib
+
+    key, example, _ = KINDS[kind]
+    if text[:1] not in ("[", "{"):
+        words = text.replace(",", " ").split()
+        if kind == "dates":
+            words = [f"'{word}'" for word in words]
+        text = f"[{', '.join(words)}]" if words else ""
+    try:
+        given = tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        raise BadInput(f"write the levels such as {example}") from None
+    return given if isinstance(given, dict) else {key: given}
 
 
 def _keys(desk: Desk, column: str | None) -> dict[str, Any]:
@@ -308,7 +321,7 @@ def tree_from(paths: dict[str, tuple[str, ...]]) -> dict[str, Any]:
 
 
 def _save(desk: Desk, column: str, spec: dict[str, Any], said: str, seen: int) -> str | None:
-    """Write a hierarchy into the recipe: into the step that has one, or a new one."""
+    """Write a hierarchy into the recipe: into the step that has one, that could, or a new one."""
     from discreet.generalization import Hierarchy
 
     _check_key(desk, column)
@@ -318,10 +331,13 @@ def _save(desk: Desk, column: str, spec: dict[str, Any], said: str, seen: int) -
 
     def change(recipe: dict[str, Any]) -> dict[str, Any]:
         steps = [dict(step) for step in recipe.get("steps", [])]
-        for step in steps:
-            if column in (step.get("hierarchies") or {}):
-                step["hierarchies"] = {**step["hierarchies"], column: spec}
-                return {**recipe, "steps": steps}
+        able = [step for step in steps if step.get("method") in _RECODING]
+        own = [step for step in steps if column in (step.get("hierarchies") or {})]
+        treating = [step for step in able if column in step.get("columns", [])]
+        for step in own or treating or able:
+            step["hierarchies"] = {**(step.get("hierarchies") or {}), column: spec}
+            step["columns"] = list(dict.fromkeys([*step.get("columns", []), column]))
+            return {**recipe, "steps": steps}
         keys = recipe["roles"]["quasi"]
         trees = {name: tree_of(desk, name)[0].spec for name in keys}
         new = {

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 
 from discreet.app import commands
 from discreet.app.pages.protect import runs_shown
-from discreet.app.pages.result import finished, release_of
+from discreet.app.pages.result import chosen_of, release_of
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -64,23 +64,24 @@ def router(desk: Desk) -> APIRouter:
         recipe = release_of(desk, run) / "internal" / "recipe.toml"
         chosen = ",".join(one for one in FORMATS if one in (format or ["csv"]))
         said = f"run {run} written to {target.name}"
-        version = desk.queue.get(run)["version"]
-        desk.queue.add(recipe.read_text(encoding="utf-8"), said, version, target, format=chosen)
+        past = desk.queue.get(run)
+        desk.folders.find(past["input"])
+        text = recipe.read_text(encoding="utf-8")
+        desk.queue.add(text, said, past["version"], target, again=past, format=chosen)
         return desk.part("runs.html", **runs_shown(desk))
 
     return routes
 
 
 def _release(desk: Desk, number: int | None) -> dict[str, Any]:
-    runs = finished(desk)
-    if not runs:
-        return {"runs": [], "run": None}
-    run = runs[0] if number is None else desk.queue.get(number)
+    found = chosen_of(desk, number)
+    run = found["run"]
+    if run is None:
+        return found
     path = release_of(desk, run["number"])
     recipe = path / "internal" / "recipe.toml"
     return {
-        "runs": runs,
-        "run": run,
+        **found,
         "path": path,
         "public": _files(path / "public"),
         "internal": _files(path / "internal"),

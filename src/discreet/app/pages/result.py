@@ -63,18 +63,26 @@ def ended(desk: Desk) -> list[dict[str, Any]]:
     return [run for run in done if Path(run["out"]).is_dir()]
 
 
+def chosen_of(desk: Desk, number: int | None) -> dict[str, Any]:
+    """Return the runs to choose from, the one to show, and its table where another is open."""
+    runs = of_this_table(desk)
+    run = desk.queue.get(number) if number is not None else next(iter(runs), None)
+    if run is None or run["input"] == str(desk.space.input):
+        return {"runs": runs, "run": run, "other": None}
+    return {"runs": [run, *runs], "run": run, "other": Path(run["input"]).name}
+
+
 def _result(desk: Desk, number: int | None) -> dict[str, Any]:
-    runs = finished(desk)
-    if not runs:
-        return {"runs": [], "run": None}
-    run = runs[0] if number is None else desk.queue.get(number)
+    chosen = chosen_of(desk, number)
+    run = chosen["run"]
+    if run is None:
+        return chosen
     release_of(desk, run["number"])
     found = desk.queue.result(run["number"])
     assert found is not None
     check = found["check"]
     return {
-        "runs": runs,
-        "run": run,
+        **chosen,
         "decision": found["decision"],
         "check": check,
         # What is not as it should be comes first.

@@ -66,6 +66,8 @@ def _figures(desk: Desk) -> dict[str, Any]:
 
 def _after(desk: Desk, k: int) -> dict[str, Any] | None:
     """Return the last release's figures, to set beside those of the table."""
+    from discreet.recipe.recipe import content_of
+
     runs = of_this_table(desk)
     if not runs:
         return None
@@ -76,4 +78,6 @@ def _after(desk: Desk, k: int) -> dict[str, Any] | None:
     sizes = dict(measured.get("class_sizes", {}).get("after", {}))
     if sizes.get("smallest", 0) >= k:
         sizes.setdefault("under_k", 0)
-    return {"run": runs[0]["number"], "attackers": chances, "sizes": sizes}
+    recipe = content_of(desk.queue.path(runs[0]["number"]) / "recipe.toml")
+    keys = recipe["roles"].get("quasi", [])
+    return {"run": runs[0]["number"], "attackers": chances, "sizes": sizes, "keys": keys}
