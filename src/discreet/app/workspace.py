@@ -200,8 +200,7 @@ class Workspace:
 
         Where it changed since, that place may be another step's: the result is kept in the history.
         """
-        if seen not in [0, *(one["number"] for one in self.state["versions"])]:
-            raise BadInput(f"the history has no version {seen}")
+        self._check_version(seen)
         return self.replace(tomli_w.dumps(change(tomllib.loads(self.text_of(seen)))), said, seen)
 
     def replace(self, text: str, said: str, seen: int) -> str | None:
@@ -210,9 +209,11 @@ class Workspace:
         Then it is kept in the history, beside the recipe and not in its place.
         """
         try:
-            tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+            content = tomllib.loads(text)
+        except (ValueError, RecursionError) as error:  # Too long a number, or too deep a list.
             raise BadInput(f"the recipe is not TOML: {error}") from None
+        _check_shape(content)
+        self._check_version(seen)
         with self._lock:
             if seen == self.current:
                 self._add(text, said)
@@ -222,6 +223,11 @@ class Workspace:
                 "The recipe was changed in another tab meanwhile and stays as that made it. "
                 f"Yours is version {number} of the history, where you can take it."
             )
+
+    def _check_version(self, number: int) -> None:
+        """Refuse a version that never was: an undo would lead there."""
+        if number not in [0, *(one["number"] for one in self.state["versions"])]:
+            raise BadInput(f"the history has no version {number}")
 
     def _add(self, text: str, said: str, parent: int | None = None, **more: Any) -> int:
         """Put a version into the history, and make it the current one unless it has a parent."""
@@ -280,6 +286,35 @@ class Workspace:
 
     def _path(self, number: int) -> Path:
         return self.folder / "recipes" / f"{number:04d}.toml"
+
+
+def _check_shape(content: Content) -> None:
+    """Refuse what no page could show; a draft may lack anything, but what it has is of its kind."""
+
+    def need(held: bool, said: str) -> None:
+        if not held:
+            raise BadInput(f"the recipe cannot be shown: {said}")
+
+    roles, steps = content.get("roles", {}), content.get("steps", [])
+    need(isinstance(roles, dict), "roles is not a table")
+    for role, names in roles.items():
+        one = role not in ("quasi", "confidential", "insensitive")
+        need(
+            _is_list(names, str) or (one and isinstance(names, str | bool)),
+            f"roles.{role} does not name columns",
+        )
+    need(_is_list(content.get("null_markers", []), str), "null_markers is not a list of texts")
+    need(_is_list(steps, dict), "steps is not a list of tables")
+    for number, step in enumerate(steps, start=1):
+        need(isinstance(step.get("method"), str), f"step {number} has no method")
+        need(_is_list(step.get("columns", []), str), f"step {number}: columns is not a list")
+        need(_is_list(step.get("privacy", []), dict), f"step {number}: privacy is not a list")
+        for name in ("hierarchies", "levels"):
+            need(isinstance(step.get(name, {}), dict), f"step {number}: {name} is not a table")
+
+
+def _is_list(value: Any, kind: type) -> bool:
+    return isinstance(value, list) and all(isinstance(one, kind) for one in value)
 
 
 def _is_part(name: str) -> bool:
