@@ -220,3 +220,17 @@ def test_after_a_kill_a_run_is_interrupted_and_what_waits_goes_on(tmp_path, peop
         again.end()
     # Closed while it ran: it is interrupted, and not said to have failed.
     assert again.desk.queue.get(4)["status"] in ("waiting", "interrupted")
+
+
+def test_a_release_is_written_again_from_its_own_table(page, people, tmp_path):
+    """Also where another table was opened meanwhile."""
+    page.post("/recipe/text", data={"text": QUICK, "version": page.version})
+    page.post("/protect/run", content=b"")
+    wait(page, 1, "done")
+    page.desk.space.open_file(people.parent / "other.csv", "", "other.csv opened", separator=";")
+    out = people.parent / tmp_path.name
+    answer = page.post("/release/write", data={"run": 1, "out": str(out)})
+    assert answer.status_code == 200
+    again = wait(page, 2, "done", "failed")
+    assert (again["input"], again["dialect"], again["error"]) == (str(people), {}, None)
+    same_public(out / "public", Path(page.desk.queue.get(1)["out"]) / "public")

@@ -81,11 +81,13 @@ class Queue:
         version: int,
         out: Path | None = None,
         kind: str = "protect",
+        again: dict[str, Any] | None = None,
         **options: Any,
     ) -> int:
         """Put a run of a recipe's text into the queue; it is written to `out`, or kept here.
 
-        Its kind is `protect`, or `search`, which looks for recipes.
+        Its kind is `protect`, or `search`, which looks for recipes. Its table is the one that is
+        open, or that of a run that is to be done `again`.
         """
         with self._lock:
             # By folders: a server that was killed may have left one without a run.
@@ -93,7 +95,7 @@ class Queue:
             folder = self.path(number)
             make_private_folder(folder)
             write_private(folder / "recipe.toml", recipe)
-            state = self.space.state
+            state = again or self.space.state
             if kind == "protect":
                 options = {"engine": self.engine, **options}
             run = {

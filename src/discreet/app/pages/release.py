@@ -64,8 +64,8 @@ def router(desk: Desk) -> APIRouter:
         recipe = release_of(desk, run) / "internal" / "recipe.toml"
         chosen = ",".join(one for one in FORMATS if one in (format or ["csv"]))
         said = f"run {run} written to {target.name}"
-        version = desk.queue.get(run)["version"]
-        desk.queue.add(recipe.read_text(encoding="utf-8"), said, version, target, format=chosen)
+        first, text = desk.queue.get(run), recipe.read_text(encoding="utf-8")
+        desk.queue.add(text, said, first["version"], target, again=first, format=chosen)
         return desk.part("runs.html", **runs_shown(desk))
 
     return routes
