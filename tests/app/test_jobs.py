@@ -234,3 +234,13 @@ def test_a_release_is_written_again_from_its_own_table(page, people, tmp_path):
     again = wait(page, 2, "done", "failed")
     assert (again["input"], again["dialect"], again["error"]) == (str(people), {}, None)
     same_public(out / "public", Path(page.desk.queue.get(1)["out"]) / "public")
+
+
+def test_a_run_imports_nothing_from_the_folder_that_the_app_was_started_in(
+    page, tmp_path, monkeypatch
+):
+    (tmp_path / "json.py").write_text("raise SystemExit('not the library')\n")
+    monkeypatch.chdir(tmp_path)
+    page.post("/recipe/text", data={"text": QUICK, "version": page.version})
+    page.post("/protect/run", content=b"")
+    assert wait(page, 1, "done", "failed")["status"] == "done"

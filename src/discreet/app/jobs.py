@@ -164,7 +164,8 @@ class Queue:
         with self._lock:
             if self._closed or self.get(number)["status"] != "waiting":
                 return
-            command = [sys.executable, "-m", "discreet.app.worker", str(self.path(number))]
+            # -P: files beside somebody's data are no modules.
+            command = [sys.executable, "-P", "-m", "discreet.app.worker", str(self.path(number))]
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )
