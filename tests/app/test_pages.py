@@ -154,6 +154,47 @@ def test_a_step_that_cannot_be_is_refused_in_the_words_of_the_recipe(page):
     assert page.version == before
 
 
+STEP = {"number": 0, "method": "oma", "columns": ["income"], "k": "3"}
+MODELS = {"number": 0, "method": "generalize", "columns": ["age"]}
+
+
+@pytest.mark.parametrize(
+    ("path", "form"),
+    [
+        *(("/protect/step", STEP | {"number": one}) for one in (-1, 7, 10**30, "x", "", "9" * 5000)),
+        *(("/protect/step", STEP | {"version": one}) for one in (-1, "x", "9" * 5000)),
+        *(("/protect/step", STEP | {"k": one}) for one in ("[" * 9000, "9" * 5000, "nan")),
+        ("/protect/step", {"method": "oma"}),
+        ("/protect/step", {"number": 0}),
+        ("/protect/step", MODELS | {"privacy.x.model": "k-anonymity"}),
+        ("/protect/step", MODELS | {"privacy.": "k-anonymity"}),
+        ("/protect/step", MODELS | {"privacy.0.model": "no such"}),
+        *(("/protect/remove", {"number": one}) for one in (-1, 7, 10**30)),
+        *(("/protect/propose", {"blanked": one}) for one in ("nan", "-3", "inf")),
+        *(("/protect/propose", one) for one in ({"k": -1}, {"k": 10**30}, {"l": -1}, {"l": 10**30})),
+        ("/protect/propose", {"keep": "no such"}),
+        *(
+            ("/hierarchies/rule", {"column": "sex", "kind": "order", "levels": one})
+            for one in ("[" * 9000, "9" * 5000)
+        ),
+        ("/data/open", {"path": "a" * 300}),
+    ],
+)  # fmt: skip
+def test_a_form_that_no_page_sends_is_refused_in_a_sentence(page, path, form):
+    before = page.space.state
+    if path == "/data/open":
+        form = {"path": str(page.space.input.parent / form["path"])}
+    answer = page.post(path, data={"version": page.version} | form)
+    assert answer.status_code == 422, answer.text
+    assert page.space.state == before
+
+
+@pytest.mark.parametrize("number", [-1, 7])
+def test_a_step_that_there_is_not_has_no_form(page, number):
+    assert page.get("/protect/step", params={"number": number, "method": "oma"}).status_code == 422
+    assert page.get("/protect/step", params={"number": 0}).status_code == 422
+
+
 def test_a_hierarchy_is_built_by_a_rule_by_hand_and_from_a_file(page):
     data = {"column": "sex", "kind": "flat", "version": page.version}
     assert page.post("/hierarchies/rule", data=data).status_code == 200

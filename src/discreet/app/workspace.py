@@ -341,6 +341,8 @@ class Folders:
         """Return a path within the folders, or refuse it; a link may lead anywhere."""
         if not text or "\0" in text:
             raise BadInput("name a file")
+        if max(len(os.fsencode(part)) for part in text.split("/")) > 255 or len(text) > 4000:
+            raise BadInput("that name is too long for a file")
         path = Path(os.path.normpath(Path(text).absolute()))
         for root in self.roots:
             if path == root or root in path.parents:

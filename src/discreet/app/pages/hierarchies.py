@@ -72,7 +72,7 @@ def router(desk: Desk) -> APIRouter:
         if KINDS[kind][0]:
             try:
                 given = tomllib.loads(f"x = {levels.strip()}")["x"]
-            except tomllib.TOMLDecodeError:
+            except (ValueError, RecursionError):  # Also too long a number, or too deep a list.
                 raise BadInput(f"write the levels such as {KINDS[kind][1]}") from None
             spec |= given if isinstance(given, dict) else {KINDS[kind][0]: given}
         notice = _save(desk, column, spec, f"{column} by {kind}", version)
