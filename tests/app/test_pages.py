@@ -125,6 +125,39 @@ def test_files_outside_the_folders_are_not_opened(page, path):
     assert page.get("/data/files", params={"folder": "/etc"}).status_code == 422
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "policy = 'FILE'", "policy = { name = 'FILE' }", "pseudonym_key = 'FILE'",
+        "policy = { name = 'acro', population = 'FILE' }", "project_key = '../../FILE'",
+        "[[steps]]\nmethod = 'generalize'\nhierarchies = { sex = 'FILE' }",
+        "[[steps]]\nmethod = 'generalize'\nhierarchies.sex = { kind = 'csv', path = 'FILE' }",
+        "[[steps]]\nmethod = 'generalize'\nprivacy = [{ model = 'k-map', population = 'FILE' }]",
+    ],
+)  # fmt: skip
+def test_a_recipe_names_no_file_outside_the_folders(page, tmp_path, text):
+    (tmp_path / "secret.csv").write_text("male;Ann Miller\nfemale;*\n")
+    before = page.version
+    outside = text.replace("FILE", str(tmp_path / "secret.csv"))
+    answer = page.post("/recipe/text", data={"text": outside, "version": before})
+    assert answer.status_code == 422
+    assert "'secret.csv' is outside the folders" in html.unescape(answer.text)
+    assert page.version == before
+    inside = text.replace("../../FILE", "own.csv").replace("FILE", str(page.space.input))
+    answer = page.post("/recipe/text", data={"text": inside, "version": before})
+    assert answer.status_code == 200
+
+
+def test_a_rule_reads_no_file(page, tmp_path):
+    (tmp_path / "secret.csv").write_text("male;Ann Miller\nfemale;*\n")
+    levels = f"{{ kind = 'csv', path = '{tmp_path / 'secret.csv'}' }}"
+    form = {"column": "sex", "kind": "order", "levels": levels, "version": page.version}
+    answer = page.post("/hierarchies/rule", data=form)
+    assert answer.status_code == 422
+    assert "Ann" not in answer.text
+    assert "path" in text_of(answer.text)
+
+
 def test_steps_are_proposed_edited_and_removed(page):
     answer = page.post("/protect/propose", data={"version": page.version, "k": 3, "blanked": 10})
     assert answer.status_code == 200, answer.text

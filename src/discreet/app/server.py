@@ -118,6 +118,7 @@ def make_app(space: Workspace, roots: Sequence[Path], engine: str = "auto") -> F
         lstrip_blocks=True,
     )
     folders = Folders([*roots, space.folder])
+    space.folders = folders
     desk = Desk(space, folders, Queue(space, engine), Look(space, engine), templates)
     app.state.desk = desk
     app.mount("/static", StaticFiles(directory=here / "static"))

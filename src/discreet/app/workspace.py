@@ -12,7 +12,7 @@ import os
 import secrets
 import threading
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ _STATE = "workspace.json"
 _NEW: dict[str, Any] = {"input": None, "dialect": {}, "current": 0, "versions": []}
 _FOLDERS = ("recipes", "runs", "hierarchies")
 _LOCK = ".open"
+# What names a file in a recipe, from its folder on; "name" is that of a policy.
+_NAMES_FILE = ("policy", "name", "pseudonym_key", "project_key", "population", "attacks", "path")
 Content = dict[str, Any]
 
 
@@ -52,6 +54,8 @@ class Workspace:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
+        # Those that a recipe may name files of; any, where nobody says.
+        self.folders: Folders | None = None
         self._lock = threading.RLock()
         if not self.folder.exists():
             self.folder.parent.mkdir(parents=True, exist_ok=True)
@@ -231,6 +235,10 @@ class Workspace:
 
     def _add(self, text: str, said: str, parent: int | None = None, **more: Any) -> int:
         """Put a version into the history, and make it the current one unless it has a parent."""
+        if self.folders is not None:
+            here = Path(os.path.realpath(self.folder))
+            for file in _files(tomllib.loads(text)):
+                self.folders.find(str(here / file))
         state = self.state | more
         number = len(state["versions"]) + 1
         write_private(self._path(number), text)
@@ -311,6 +319,17 @@ def _check_shape(content: Content) -> None:
         need(_is_list(step.get("privacy", []), dict), f"step {number}: privacy is not a list")
         for name in ("hierarchies", "levels"):
             need(isinstance(step.get(name, {}), dict), f"step {number}: {name} is not a table")
+
+
+def _files(content: Any, above: str = "") -> Iterator[str]:
+    """Return what a recipe names as files; a word that means something else is none elsewhere."""
+    for one in content if isinstance(content, list) else ():
+        yield from _files(one)
+    for key, value in content.items() if isinstance(content, dict) else ():
+        if not isinstance(value, str):
+            yield from _files(value, key)
+        elif key in _NAMES_FILE or above == "hierarchies":
+            yield value
 
 
 def _is_list(value: Any, kind: type) -> bool:

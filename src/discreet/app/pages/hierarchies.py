@@ -74,7 +74,8 @@ def router(desk: Desk) -> APIRouter:
                 given = tomllib.loads(f"x = {levels.strip()}")["x"]
             except (ValueError, RecursionError):  # Also too long a number, or too deep a list.
                 raise BadInput(f"write the levels such as {KINDS[kind][1]}") from None
-            spec |= given if isinstance(given, dict) else {KINDS[kind][0]: given}
+            given = given if isinstance(given, dict) else {KINDS[kind][0]: given}
+            spec |= given | {"kind": kind}
         notice = _save(desk, column, spec, f"{column} by {kind}", version)
         return desk.part("tree.html", **_tree(desk, column, notice))
 
