@@ -117,6 +117,27 @@ def test_a_release_is_written_in_several_formats_to_a_folder_beside(ran, people)
     assert "outside the folders" in outside.text
 
 
+def test_files_that_are_no_runs_are_left_alone(tmp_path, people):
+    """Such as those that a file manager leaves in every folder that it shows."""
+    (tmp_path / "work" / "runs").mkdir(parents=True)
+    (tmp_path / "work" / "runs" / ".DS_Store").write_text("")
+    page = Page(tmp_path / "work", [people.parent])
+    try:
+        page.open(people)
+        assert page.get("/protect/runs").status_code == 200
+        page.desk.queue.close()
+        assert page.desk.queue.add(QUICK, "one", 1) == 1
+    finally:
+        page.end()
+
+
+def test_a_format_that_there_is_not_is_refused(ran, people):
+    form = {"run": 1, "out": str(people.parent / "odd"), "format": ["exe"]}
+    answer = ran.post("/release/write", data=form)
+    assert answer.status_code == 422
+    assert "choose a format" in answer.text
+
+
 def test_a_recipe_that_cannot_run_is_not_put_into_the_queue(page):
     answer = page.post("/protect/run", content=b"")
     assert answer.status_code == 422

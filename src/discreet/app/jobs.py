@@ -63,7 +63,7 @@ class Queue:
         with self._lock:
             found = []
             for path in sorted(self.folder.iterdir(), reverse=True):
-                with contextlib.suppress(FileNotFoundError):
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                     found.append(json.loads((path / "run.json").read_text(encoding="utf-8")))
             return found
 
@@ -91,7 +91,8 @@ class Queue:
         """
         with self._lock:
             # By folders: a server that was killed may have left one without a run.
-            number = max([int(path.name) for path in self.folder.iterdir()], default=0) + 1
+            names = [path.name for path in self.folder.iterdir()]
+            number = max([int(name) for name in names if name.isdecimal()], default=0) + 1
             folder = self.path(number)
             make_private_folder(folder)
             write_private(folder / "recipe.toml", recipe)
