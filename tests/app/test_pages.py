@@ -106,7 +106,7 @@ def test_hostile_names_and_values_are_text(tmp_path, people):
         ):  # fmt: skip
             found = page.get(where)
             assert "<script>alert" not in found.text, where
-            assert "49" not in found.text or "{{ 7*7 }}" in html.unescape(found.text), where
+            assert "</script>49" not in html.unescape(found.text), where
         for name in columns:
             found = page.get("/hierarchies/tree", params={"column": name})
             assert found.status_code == 200
@@ -167,15 +167,12 @@ def test_steps_are_proposed_edited_and_removed(page):
     assert Recipe.load(page.space.recipe_file).steps
     assert "Ready to run" in page.get("/recipe/problem").text
     many = len(steps)
-    form = {"number": many, "method": "noise", "version": page.version, "columns": ["income"]}
-    free = [c for c in ("income",) if all(c not in s["columns"] for s in steps)]
     page.post("/protect/remove", data={"number": many - 1, "version": page.version})
     assert len(page.space.recipe["steps"]) == many - 1
-    form["number"], form["version"] = many - 1, page.version
-    answer = page.post("/protect/step", data=form)
+    form = {"number": many - 1, "method": "noise", "columns": ["income"]}
+    answer = page.post("/protect/step", data={**form, "version": page.version})
     assert answer.status_code == 200, answer.text
-    last = page.space.recipe["steps"][-1]
-    assert last == {"method": "noise", "columns": ["income"]} or free
+    assert page.space.recipe["steps"][-1] == {"method": "noise", "columns": ["income"]}
 
 
 def test_a_step_that_cannot_be_is_refused_in_the_words_of_the_recipe(page):
@@ -278,8 +275,6 @@ def test_an_error_says_nothing_of_the_data(page, capsys, monkeypatch):
         raise RuntimeError("Ann Miller, 12 High Street")
 
     monkeypatch.setattr("discreet.app.pages.risk._figures", broken)
-    page_without_raising = Page.__new__(Page)
-    page_without_raising.__dict__ = page.__dict__
     page._transport.raise_server_exceptions = False
     answer = page.get("/risk/figures")
     assert answer.status_code == 500
