@@ -184,9 +184,11 @@ class Workspace:
         The change is made to the recipe as it is now, so that neither is lost.
         """
         with self._lock:
-            state = self.state
+            state, before = self.state, self.recipe
             meanwhile = seen is not None and seen != state["current"]
-            self._add(tomli_w.dumps(change(self.recipe)), said)
+            if (now := change(before)) == before:
+                return None
+            self._add(tomli_w.dumps(now), said)
             if not meanwhile:
                 return None
             last = next(

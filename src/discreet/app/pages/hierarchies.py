@@ -316,6 +316,9 @@ def _save(desk: Desk, column: str, spec: dict[str, Any], said: str, seen: int) -
     found = desk.look.seen.encoded[column]
     # What is wrong with it is said now.
     Hierarchy.from_spec(spec).bind(found.levels(), column)
+    # Looked for before the workspace is held: whoever looks at the table may need that.
+    names = [] if tree_of(desk, column)[1] else desk.space.recipe["roles"]["quasi"]
+    trees = {name: tree_of(desk, name)[0].spec for name in names}
 
     def change(recipe: dict[str, Any]) -> dict[str, Any]:
         steps = [dict(step) for step in recipe.get("steps", [])]
@@ -324,7 +327,6 @@ def _save(desk: Desk, column: str, spec: dict[str, Any], said: str, seen: int) -
                 step["hierarchies"] = {**step["hierarchies"], column: spec}
                 return {**recipe, "steps": steps}
         keys = recipe["roles"]["quasi"]
-        trees = {name: tree_of(desk, name)[0].spec for name in keys}
         new = {
             "method": "generalize",
             "columns": keys,
