@@ -141,6 +141,27 @@ def test_a_release_stays_that_of_its_table_when_another_is_open(ran, people):
     )
 
 
+def test_files_that_are_no_runs_are_left_alone(tmp_path, people):
+    """Such as those that a file manager leaves in every folder that it shows."""
+    (tmp_path / "work" / "runs").mkdir(parents=True)
+    (tmp_path / "work" / "runs" / ".DS_Store").write_text("")
+    page = Page(tmp_path / "work", [people.parent])
+    try:
+        page.open(people)
+        assert page.get("/protect/runs").status_code == 200
+        page.desk.queue.close()
+        assert page.desk.queue.add(QUICK, "one", 1) == 1
+    finally:
+        page.end()
+
+
+def test_a_format_that_there_is_not_is_refused(ran, people):
+    form = {"run": 1, "out": str(people.parent / "odd"), "format": ["exe"]}
+    answer = ran.post("/release/write", data=form)
+    assert answer.status_code == 422
+    assert "choose a format" in answer.text
+
+
 def test_a_recipe_that_cannot_run_is_not_put_into_the_queue(page):
     answer = page.post("/protect/run", content=b"")
     assert answer.status_code == 422
@@ -244,3 +265,27 @@ def test_after_a_kill_a_run_is_interrupted_and_what_waits_goes_on(tmp_path, peop
         again.end()
     # Closed while it ran: it is interrupted, and not said to have failed.
     assert again.desk.queue.get(4)["status"] in ("waiting", "interrupted")
+
+
+def test_a_release_is_written_again_from_its_own_table(page, people, tmp_path):
+    """Also where another table was opened meanwhile."""
+    page.post("/recipe/text", data={"text": QUICK, "version": page.version})
+    page.post("/protect/run", content=b"")
+    wait(page, 1, "done")
+    page.desk.space.open_file(people.parent / "other.csv", "", "other.csv opened", separator=";")
+    out = people.parent / tmp_path.name
+    answer = page.post("/release/write", data={"run": 1, "out": str(out)})
+    assert answer.status_code == 200
+    again = wait(page, 2, "done", "failed")
+    assert (again["input"], again["dialect"], again["error"]) == (str(people), {}, None)
+    same_public(out / "public", Path(page.desk.queue.get(1)["out"]) / "public")
+
+
+def test_a_run_imports_nothing_from_the_folder_that_the_app_was_started_in(
+    page, tmp_path, monkeypatch
+):
+    (tmp_path / "json.py").write_text("raise SystemExit('not the library')\n")
+    monkeypatch.chdir(tmp_path)
+    page.post("/recipe/text", data={"text": QUICK, "version": page.version})
+    page.post("/protect/run", content=b"")
+    assert wait(page, 1, "done", "failed")["status"] == "done"

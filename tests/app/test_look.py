@@ -1,6 +1,7 @@
 """The look at the table: made once, of a sample where it is large, and never of another table."""
 
 import threading
+import time
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,6 +10,7 @@ import pytest
 from discreet.app import look
 from discreet.app.look import Look
 from discreet.app.workspace import Workspace
+from tests.app.client import Page
 
 
 @pytest.fixture
@@ -66,3 +68,39 @@ def test_a_file_that_changed_is_looked_at_again(space):
     assert found.seen.rows == 1000
     pq.write_table(pa.table({"x": [1, 2]}), space.input)
     assert found.seen.rows == 2
+
+
+def test_an_edit_that_looks_at_the_table_and_another_look_do_not_wait_for_each_other(page):
+    editing = threading.Event()
+
+    def change(recipe):
+        editing.set()
+        time.sleep(0.2)  # Until the other look waits for the workspace.
+        return {**recipe, "seed": page.desk.look.once("one", lambda: 1)}
+
+    def other():
+        editing.wait()
+        page.desk.look.once("two", lambda: 2)
+
+    threads = [
+        threading.Thread(target=page.space.edit, args=["seed", change], daemon=True),
+        threading.Thread(target=other, daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(5)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def test_tabs_that_open_at_once_write_the_first_roles_once(tmp_path, people):
+    page = Page(tmp_path / "work", [people.parent])
+    page.post("/data/open", data={"path": str(people)})
+    threads = [threading.Thread(target=page.get, args=["/data/columns"]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    said = [one["said"] for one in page.space.state["versions"]]
+    page.end()
+    assert said == ["people.csv opened", "roles as the first look suggests"]

@@ -1,6 +1,7 @@
 """What a steward does on the pages, beyond a first click."""
 
 import contextlib
+import html
 import io
 import re
 import shlex
@@ -55,6 +56,10 @@ def test_a_file_is_opened_and_read_again_as_it_is_said_to_be_written(odd):
     assert page.post("/data/dialect", data={"separator": "^", "encoding": "latin-1"}).is_success
     assert page.space.state["dialect"] == {"separator": "^", "encoding": "latin-1"}
     assert page.space.recipe == before, "the columns are the same, so the recipe stays"
+    del page.headers["hx-request"]
+    shown = html.unescape(page.get("/result").text)
+    assert "--separator='^'" in shown or "'--separator=^'" in shown
+    assert "'separator': '^'" in shown, "the Python reads it in the same way"
     refused = page.post("/data/dialect", data={"encoding": "no such"})
     assert refused.status_code == 422
     assert page.space.state["dialect"]["encoding"] == "latin-1"

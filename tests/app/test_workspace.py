@@ -156,6 +156,33 @@ def test_a_text_that_is_no_toml_is_refused(space):
     assert space.state["versions"] == []
 
 
+@pytest.mark.parametrize("seen", [7, -1, 10**30])
+def test_a_text_made_from_a_version_that_never_was_is_refused(space, seen):
+    """An undo of it would lead to a version without a file, and no page would open again."""
+    space.edit("age", said("age"))
+    with pytest.raises(BadInput, match="the history has no version"):
+        space.replace("[roles]\n", "text", seen)
+    assert [one["parent"] for one in space.state["versions"]] == [0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "roles = 3", "roles.quasi = 3", "null_markers = 3", "steps = 5", "steps = [1]",
+        "[[steps]]\ncolumns = ['age']", "[[steps]]\nmethod = 'oma'\ncolumns = 3",
+        "[[steps]]\nmethod = 'generalize'\nprivacy = [1]",
+        "[[steps]]\nmethod = 'generalize'\nhierarchies = 3",
+        "[[steps]]\nmethod = 'generalize'\nlevels = 3",
+        f"x = {'[' * 5000}{']' * 5000}", f"x = {'9' * 5000}",
+    ],
+)  # fmt: skip
+def test_a_draft_that_no_page_could_show_is_refused(space, text):
+    with pytest.raises(BadInput, match=r"^the recipe"):
+        space.replace(text, "text", 0)
+    assert space.state["versions"] == []
+    space.replace("[roles]\nhousehold = 'id'\nrelease_household = false\n", "text", 0)
+
+
 def test_one_server_at_a_time(space):
     with pytest.raises(BadInput, match="is open in another app"):
         Workspace(space.folder)

@@ -64,7 +64,7 @@ class Field:
             return text
         try:
             return tomllib.loads(f"x = {text}")["x"]
-        except tomllib.TOMLDecodeError:
+        except (ValueError, RecursionError):  # Also too long a number, or too deep a list.
             pass
         if self.kind == _NUMBER or text[:1] in "[{":
             wanted = "number" if self.kind == _NUMBER else "value"
@@ -103,6 +103,8 @@ def model_fields(name: str) -> tuple[Field, ...]:
     from discreet.generalization.models import MODELS
     from discreet.parameters import types_of
 
+    if name not in MODELS:
+        raise BadInput(f"there is no privacy model '{name}'")
     model = MODELS[name]
     kinds, said = types_of(model), _documented(model)
     defaults = inspect.signature(model).parameters
@@ -140,8 +142,8 @@ def read_step(method: str, given: Mapping[str, Sequence[str]], before: Mapping[s
 
 def _models(name: str, given: Mapping[str, Sequence[str]]) -> Iterator[dict[str, Any]]:
     """Read the privacy models of a form: fields such as `privacy.0.k`."""
-    numbers = sorted({int(key.split(".")[1]) for key in given if key.startswith(f"{name}.")})
-    for number in numbers:
+    numbers = {key.split(".")[1] for key in given if key.startswith(f"{name}.")}
+    for number in sorted(numbers, key=lambda number: whole(name, number)):
         chosen = given.get(f"{name}.{number}.model", [""])[-1]
         if not chosen:
             continue
@@ -149,6 +151,20 @@ def _models(name: str, given: Mapping[str, Sequence[str]]) -> Iterator[dict[str,
         for one in model_fields(chosen):
             model |= _read(one, given.get(f"{name}.{number}.{one.name}", [""])[-1])
         yield model
+
+
+def whole(name: str, text: str) -> int:
+    """Read a whole number of a form.
+
+    Examples
+    --------
+    >>> whole("number", "2")
+    2
+    """
+    try:
+        return int(text)
+    except ValueError:
+        raise BadInput(f"{name}: a whole number is needed") from None
 
 
 def _read(field: Field, text: str) -> dict[str, Any]:

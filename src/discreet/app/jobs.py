@@ -63,7 +63,7 @@ class Queue:
         with self._lock:
             found = []
             for path in sorted(self.folder.iterdir(), reverse=True):
-                with contextlib.suppress(FileNotFoundError):
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                     found.append(json.loads((path / "run.json").read_text(encoding="utf-8")))
             return found
 
@@ -91,7 +91,8 @@ class Queue:
         """
         with self._lock:
             # By folders: a server that was killed may have left one without a run.
-            number = max([int(path.name) for path in self.folder.iterdir()], default=0) + 1
+            names = [path.name for path in self.folder.iterdir()]
+            number = max([int(name) for name in names if name.isdecimal()], default=0) + 1
             folder = self.path(number)
             make_private_folder(folder)
             write_private(folder / "recipe.toml", recipe)
@@ -164,7 +165,8 @@ class Queue:
         with self._lock:
             if self._closed or self.get(number)["status"] != "waiting":
                 return
-            command = [sys.executable, "-m", "discreet.app.worker", str(self.path(number))]
+            # -P: files beside somebody's data are no modules.
+            command = [sys.executable, "-P", "-m", "discreet.app.worker", str(self.path(number))]
             self._process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )

@@ -36,8 +36,9 @@ class Look:
 
         Of names that are tuples, the last few with the same first part are kept.
         """
+        # Before the lock: an edit that looks at the table holds the workspace's.
+        key = _key(self.space)
         with self._lock:
-            key = _key(self.space)
             if key != self._key:
                 self._key, self._made, self._making = key, {}, {}
             # Whoever asks for something else does not wait for this.

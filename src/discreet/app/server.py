@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import socket
 import sys
 import threading
@@ -20,6 +19,7 @@ from fastapi.responses import HTMLResponse, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from discreet.app import commands
 from discreet.app.guard import Guard
 from discreet.app.jobs import Queue
 from discreet.app.look import Look
@@ -78,31 +78,8 @@ class Desk:
             "versions": state["versions"][::-1],
             "can_undo": here is not None and here["parent"] != 0,
             "can_redo": any(v["parent"] == state["current"] for v in state["versions"]),
-            "command": self.command(),
-            "python": self.python(),
+            **commands.of_protect(self),
         }
-
-    def command(self, recipe: Path | None = None, out: str = "release", *more: str) -> str:
-        """Return the command that does what the app does."""
-        file = self.space.input or Path("FILE")
-        recipe = recipe or self.space.recipe_file
-        dialect = [f"--{key}={value}" for key, value in self.space.state["dialect"].items()]
-        words = ["discreet", "protect", str(file), "--recipe", str(recipe), "--out", out]
-        if self.look.engine != "auto":
-            words += ["--engine", self.look.engine]
-        return shlex.join([*words, *dialect, *more])
-
-    def python(self) -> str:
-        """Return the same in Python."""
-        given = [str(self.space.input or "FILE"), str(self.space.recipe_file)]
-        words = [repr(one) for one in given]
-        if self.look.engine != "auto":
-            words.append(f"engine={self.look.engine!r}")
-        return (
-            "import discreet\n\n"
-            f"release = discreet.protect({', '.join(words)})\n"
-            'release.save("release")\n'
-        )
 
 
 def make_app(space: Workspace, roots: Sequence[Path], engine: str = "auto") -> FastAPI:
@@ -118,6 +95,7 @@ def make_app(space: Workspace, roots: Sequence[Path], engine: str = "auto") -> F
         lstrip_blocks=True,
     )
     folders = Folders([*roots, space.folder])
+    space.folders = folders
     desk = Desk(space, folders, Queue(space, engine), Look(space, engine), templates)
     app.state.desk = desk
     app.mount("/static", StaticFiles(directory=here / "static"))

@@ -12,7 +12,7 @@ import os
 import secrets
 import threading
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ _STATE = "workspace.json"
 _NEW: dict[str, Any] = {"input": None, "dialect": {}, "current": 0, "versions": []}
 _FOLDERS = ("recipes", "runs", "hierarchies")
 _LOCK = ".open"
+# What names a file in a recipe, from its folder on; "name" is that of a policy.
+_NAMES_FILE = ("policy", "name", "pseudonym_key", "project_key", "population", "attacks", "path")
 Content = dict[str, Any]
 
 
@@ -52,6 +54,8 @@ class Workspace:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
+        # Those that a recipe may name files of; any, where nobody says.
+        self.folders: Folders | None = None
         self._lock = threading.RLock()
         if not self.folder.exists():
             self.folder.parent.mkdir(parents=True, exist_ok=True)
@@ -182,9 +186,11 @@ class Workspace:
         The change is made to the recipe as it is now, so that neither is lost.
         """
         with self._lock:
-            state = self.state
+            state, before = self.state, self.recipe
             meanwhile = seen is not None and seen != state["current"]
-            self._add(tomli_w.dumps(change(self.recipe)), said)
+            if (now := change(before)) == before:
+                return None
+            self._add(tomli_w.dumps(now), said)
             if not meanwhile:
                 return None
             last = next(
@@ -202,8 +208,7 @@ class Workspace:
 
         Where it changed since, that place may be another step's: the result is kept in the history.
         """
-        if seen not in [0, *(one["number"] for one in self.state["versions"])]:
-            raise BadInput(f"the history has no version {seen}")
+        self._check_version(seen)
         return self.replace(tomli_w.dumps(change(tomllib.loads(self.text_of(seen)))), said, seen)
 
     def replace(self, text: str, said: str, seen: int) -> str | None:
@@ -212,9 +217,11 @@ class Workspace:
         Then it is kept in the history, beside the recipe and not in its place.
         """
         try:
-            tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+            content = tomllib.loads(text)
+        except (ValueError, RecursionError) as error:  # Too long a number, or too deep a list.
             raise BadInput(f"the recipe is not TOML: {error}") from None
+        _check_shape(content)
+        self._check_version(seen)
         with self._lock:
             if seen == self.current:
                 self._add(text, said)
@@ -225,8 +232,17 @@ class Workspace:
                 f"Yours is version {number} of the history, where you can take it."
             )
 
+    def _check_version(self, number: int) -> None:
+        """Refuse a version that never was: an undo would lead there."""
+        if number not in [0, *(one["number"] for one in self.state["versions"])]:
+            raise BadInput(f"the history has no version {number}")
+
     def _add(self, text: str, said: str, parent: int | None = None, **more: Any) -> int:
         """Put a version into the history, and make it the current one unless it has a parent."""
+        if self.folders is not None:
+            here = Path(os.path.realpath(self.folder))
+            for file in _files(tomllib.loads(text)):
+                self.folders.find(str(here / file))
         state = self.state | more
         number = len(state["versions"]) + 1
         write_private(self._path(number), text)
@@ -285,6 +301,46 @@ class Workspace:
         return self.folder / "recipes" / f"{number:04d}.toml"
 
 
+def _check_shape(content: Content) -> None:
+    """Refuse what no page could show; a draft may lack anything, but what it has is of its kind."""
+
+    def need(held: bool, said: str) -> None:
+        if not held:
+            raise BadInput(f"the recipe cannot be shown: {said}")
+
+    roles, steps = content.get("roles", {}), content.get("steps", [])
+    need(isinstance(roles, dict), "roles is not a table")
+    for role, names in roles.items():
+        one = role not in ("quasi", "confidential", "insensitive")
+        need(
+            _is_list(names, str) or (one and isinstance(names, str | bool)),
+            f"roles.{role} does not name columns",
+        )
+    need(_is_list(content.get("null_markers", []), str), "null_markers is not a list of texts")
+    need(_is_list(steps, dict), "steps is not a list of tables")
+    for number, step in enumerate(steps, start=1):
+        need(isinstance(step.get("method"), str), f"step {number} has no method")
+        need(_is_list(step.get("columns", []), str), f"step {number}: columns is not a list")
+        need(_is_list(step.get("privacy", []), dict), f"step {number}: privacy is not a list")
+        for name in ("hierarchies", "levels"):
+            need(isinstance(step.get(name, {}), dict), f"step {number}: {name} is not a table")
+
+
+def _files(content: Any, above: str = "") -> Iterator[str]:
+    """Return what a recipe names as files; a word that means something else is none elsewhere."""
+    for one in content if isinstance(content, list) else ():
+        yield from _files(one)
+    for key, value in content.items() if isinstance(content, dict) else ():
+        if not isinstance(value, str):
+            yield from _files(value, key)
+        elif key in _NAMES_FILE or above == "hierarchies":
+            yield value
+
+
+def _is_list(value: Any, kind: type) -> bool:
+    return isinstance(value, list) and all(isinstance(one, kind) for one in value)
+
+
 def _is_part(name: str) -> bool:
     """Tell whether a file is one that was being written."""
     return name.startswith(".") and name.endswith(".part")
@@ -309,6 +365,8 @@ class Folders:
         """Return a path within the folders, or refuse it; a link may lead anywhere."""
         if not text or "\0" in text:
             raise BadInput("name a file")
+        if max(len(os.fsencode(part)) for part in text.split("/")) > 255 or len(text) > 4000:
+            raise BadInput("that name is too long for a file")
         path = Path(os.path.normpath(Path(text).absolute()))
         for root in self.roots:
             if path == root or root in path.parents:

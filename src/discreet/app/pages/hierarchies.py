@@ -70,7 +70,7 @@ def router(desk: Desk) -> APIRouter:
             raise BadInput(f"there is no hierarchy of kind '{kind}'")
         spec: dict[str, Any] = {"kind": kind}
         if KINDS[kind][0]:
-            spec |= _levels(kind, levels.strip())
+            spec |= _levels(kind, levels.strip()) | {"kind": kind}
         notice = _save(desk, column, spec, f"{column} by {kind}", version)
         return desk.part("tree.html", **_tree(desk, column, notice))
 
@@ -146,7 +146,7 @@ def _levels(kind: str, text: str) -> dict[str, Any]:
         text = f"[{', '.join(words)}]" if words else ""
     try:
         given = tomllib.loads(f"x = {text}")["x"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # Also too long a number, or too deep a list.
         raise BadInput(f"write the levels such as {example}") from None
     return given if isinstance(given, dict) else {key: given}
 
@@ -328,6 +328,9 @@ def _save(desk: Desk, column: str, spec: dict[str, Any], said: str, seen: int) -
     found = desk.look.seen.encoded[column]
     # What is wrong with it is said now.
     Hierarchy.from_spec(spec).bind(found.levels(), column)
+    # Looked for before the workspace is held: whoever looks at the table may need that.
+    names = [] if tree_of(desk, column)[1] else desk.space.recipe["roles"]["quasi"]
+    trees = {name: tree_of(desk, name)[0].spec for name in names}
 
     def change(recipe: dict[str, Any]) -> dict[str, Any]:
         steps = [dict(step) for step in recipe.get("steps", [])]
@@ -339,7 +342,6 @@ def _save(desk: Desk, column: str, spec: dict[str, Any], said: str, seen: int) -
             step["columns"] = list(dict.fromkeys([*step.get("columns", []), column]))
             return {**recipe, "steps": steps}
         keys = recipe["roles"]["quasi"]
-        trees = {name: tree_of(desk, name)[0].spec for name in keys}
         new = {
             "method": "generalize",
             "columns": keys,

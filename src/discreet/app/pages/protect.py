@@ -13,7 +13,7 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse
 
 from discreet.app import commands
-from discreet.app.forms import in_short, method_fields, model_fields, read_step, toml
+from discreet.app.forms import in_short, method_fields, model_fields, read_step, toml, whole
 from discreet.app.pages.recipe import problem_of
 from discreet.errors import BadInput
 
@@ -52,6 +52,10 @@ def router(desk: Desk) -> APIRouter:
     ) -> HTMLResponse:
         from discreet.inspection.candidates import Asked
 
+        if not (2 <= k <= 100_000 and 1 <= l <= 1000 and 0 <= blanked <= 100):
+            raise BadInput("k is 2 to 100,000, l is 1 to 1,000, and blanked 0 to 100 percent")
+        if set(keep or []) - set(desk.space.recipe.get("roles", {}).get("quasi", [])):
+            raise BadInput("keep: only keys can be kept as they are")
         needed = max(k, _k_for(risk))
         asked = Asked(needed, l, blanked / 100, keep or [])
         content, said = _proposed(desk, asked, _policy(desk, policy, policy_file))
@@ -70,12 +74,11 @@ def router(desk: Desk) -> APIRouter:
     async def save(request: Request) -> HTMLResponse:
         form = await request.form()
         given = {key: [str(value) for value in form.getlist(key)] for key in form}
-        number, method = int(given["number"][0]), given["method"][0]
-        seen = int(given["version"][0])
+        number, seen = (whole(one, given.get(one, [""])[0]) for one in ("number", "version"))
+        method = given.get("method", [""])[0]
 
         def read(recipe: dict[str, Any]) -> dict[str, Any]:
-            steps = recipe.get("steps", [])
-            return dict(read_step(method, given, steps[number] if number < len(steps) else {}))
+            return dict(read_step(method, given, _step_at(recipe, number, new=True) or {}))
 
         if "more" in given:
             # A privacy model was chosen: the form comes again, with what it holds and its fields.
@@ -93,6 +96,7 @@ def router(desk: Desk) -> APIRouter:
     @routes.post("/protect/remove")
     def remove(number: Annotated[int, Form()], version: Annotated[int, Form()]) -> HTMLResponse:
         def change(recipe: dict[str, Any]) -> dict[str, Any]:
+            _step_at(recipe, number)
             left = [step for i, step in enumerate(recipe.get("steps", [])) if i != number]
             return {**recipe, "steps": left}
 
@@ -271,16 +275,23 @@ def _in_short(desk: Desk) -> str:
     return found + (f", k = {sizes[0]}" if sizes else "")
 
 
+def _step_at(recipe: dict[str, Any], number: int, new: bool = False) -> dict[str, Any] | None:
+    """Return a step of a recipe; none for the place after the last, where a `new` one goes."""
+    steps = recipe.get("steps", [])
+    if not 0 <= number < len(steps) + new:
+        raise BadInput(f"the recipe has no step {number + 1}")
+    return dict(steps[number]) if number < len(steps) else None
+
+
 def _form(
     desk: Desk, number: int, method: str, step: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     recipe = desk.space.recipe
-    steps = recipe.get("steps", [])
     if step is None:
-        step = steps[number] if number < len(steps) else {"method": method, "columns": []}
+        step = _step_at(recipe, number, new=bool(method)) or {"method": method, "columns": []}
     method = method or step["method"]
     if step["method"] != method:
-        step = {"method": method, "columns": step["columns"]}
+        step = {"method": method, "columns": step.get("columns", [])}
     roles = recipe.get("roles", {})
     from discreet.generalization.models import MODELS
 

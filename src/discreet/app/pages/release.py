@@ -63,6 +63,8 @@ def router(desk: Desk) -> APIRouter:
             raise BadInput("the workspace is not a place for releases; name a folder beside it")
         recipe = release_of(desk, run) / "internal" / "recipe.toml"
         chosen = ",".join(one for one in FORMATS if one in (format or ["csv"]))
+        if not chosen:
+            raise BadInput(f"choose a format: {', '.join(FORMATS)}")
         said = f"run {run} written to {target.name}"
         past = desk.queue.get(run)
         desk.folders.find(past["input"])
