@@ -144,7 +144,7 @@ def test_a_journey_by_keyboard_alone(survey):
     tab_to(page, "Next: release it")
     page.keyboard.press("Enter")
     page.wait_for_selector("#again")
-    tab_to(page, "csv")
+    tab_to(page, "CSV")
     page.keyboard.press("Tab")
     page.keyboard.press("Space")
     tab_to(page, "Folder to be made")
