@@ -23,6 +23,7 @@ from pyarrow import csv
 
 from benchmarks.generalization import COLUMNS, hierarchies
 from benchmarks.rows import Case, row
+from discreet.datasets.reference import data_folder
 
 NODES = 20
 # Moves a slider by one level, and tells how long it took until the page had changed.
@@ -63,6 +64,8 @@ def served(file: Path) -> Iterator[tuple[Any, subprocess.Popen[str], str]]:
 
     work = tempfile.mkdtemp(dir=_folder())
     command = [sys.executable, "-m", "discreet", "app", str(file), "--no-browser"]
+    # A recipe may name files of the folders given, such as Adult's hierarchies.
+    command += ["--folder", str(file.parent), "--folder", str(data_folder())]
     process = subprocess.Popen(
         [*command, "--workspace", f"{work}/work"], stdout=subprocess.PIPE, text=True
     )

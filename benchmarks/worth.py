@@ -65,7 +65,7 @@ def prepared(options: dict[str, Any], figures: str, limit: float) -> Any:
 
     def search() -> Any:
         others = {name: table[name] for name in counted}
-        bound = bind([model], others, table.num_rows, None, None, counted, True)
+        bound = bind([model], others, table.num_rows, counted_too=counted, labelled=True)
         tuples, _ = collapse(lay_out(ladders), codes, bound)
         at = columns.index(target) if target in columns else (0, len(bound.rules.q))
         asked = Asked(
