@@ -1,5 +1,6 @@
 """What gives a treated column away: the attack, and the check that refuses it."""
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -94,6 +95,96 @@ def test_a_weight_gives_the_region_back():
     assert found[0].detail.startswith("accepted by allow_leaks: 'weight' tells the original value")
 
 
+def suppressed(names):
+    """Keep regions as they are; who is in a small class has stars."""
+    few = generalized(*names, suppression_limit=0.2, privacy=[{"model": "k-anonymity", "k": 30}])
+    return few | {"levels": {name: [0, 0] if name == "region" else [1, 1] for name in names}}
+
+
+def test_records_that_show_the_region_tell_it_of_those_that_hide_it():
+    table = people()
+    # Strata within regions: hardly two of those who hide their region are in the same.
+    draw = np.random.default_rng(5)
+    strata = [100 * int(r[1]) + s for r, s in zip(
+        table["region"].to_pylist(), draw.integers(0, 60, N), strict=True)]  # fmt: skip
+    table = table.set_column(3, "weight", pa.array(strata))
+    rules = recipe(["region", "age"], [suppressed(["region", "age"])], "weight", "sex")
+    release = discreet.protect(table, rules | {"allow_leaks": ["region"]})
+    # The attack: whoever reads the table learns which region a weight belongs to.
+    seen = list(zip(*(release.table[c].to_pylist() for c in ("weight", "region")), strict=True))
+    region_of = {weight: region for weight, region in seen if region != "*"}
+    hidden = [row for row, (_, region) in enumerate(seen) if region == "*"]
+    assert 50 < len(hidden) < 600
+    found = [row for row in hidden if region_of.get(seen[row][0]) == table["region"][row].as_py()]
+    assert len(found) > 0.95 * len(hidden)
+    # A stratum of which only one record shows the region is no evidence.
+    (said,) = refused(table, rules)
+    told = re.search(r"'weight' tells the original value of (\d+) of (\d+) records", said)
+    assert 0.85 * len(found) < int(told[1]) <= len(found)
+    assert int(told[2]) == len(hidden)
+
+
+def test_records_that_show_the_region_teach_two_columns_together():
+    table = people()
+    draw = np.random.default_rng(5)
+    number = np.array([int(r[1]) for r in table["region"].to_pylist()])
+    key = draw.integers(0, 150, N)
+    table = table.append_column("one", pa.array(key)).append_column(
+        "two", pa.array((number + key) % 9)
+    )
+    rules = recipe(["region", "age"], [suppressed(["region", "age"])], "one", "two", "sex")
+    (said,) = refused(table, rules)
+    assert "('one' and 'two' together tell the original value of" in said
+    # One of them says nothing, and neither do values that are dealt anew.
+    for name in ("one", "two"):
+        rules = recipe(["region", "age"], [suppressed(["region", "age"])], name, "sex")
+        assert of_leaks(discreet.protect(table, rules).check)[0].status == "verified"
+    table = table.set_column(table.num_columns - 1, "two", pa.array(draw.permutation(key)))
+    rules = recipe(["region", "age"], [suppressed(["region", "age"])], "one", "two", "sex")
+    assert of_leaks(discreet.protect(table, rules).check)[0].status == "verified"
+
+
+@pytest.mark.parametrize("kind", ["numbers", "dates"])
+@pytest.mark.parametrize("hides", ["all", "some"])
+def test_ranges_of_what_never_repeats_tell_the_region(kind, hides):
+    table = people()
+    number = np.array([int(r[1]) for r in table["region"].to_pylist()])
+    draw = np.random.default_rng(5)
+    # A latitude, or the time of an interview: each record has its own, and each region its range.
+    place = number * N + draw.permutation(N)
+    own = pa.array(place / 7 if kind == "numbers" else place.astype("M8[s]"))
+    step = generalized("region") if hides == "all" else suppressed(["region", "age"])
+    quasi = step["columns"]
+    table = table.append_column("own", own)
+    (said,) = refused(table, recipe(quasi, [step], "own", "sex"))
+    told = re.search(r"'own' tells the original value of ([\d,]+) of ([\d,]+) records", said)
+    shares = [int(one.replace(",", "")) for one in told.groups()]
+    assert shares[0] > 0.9 * shares[1]
+    # Dealt anew, it says nothing.
+    table = table.set_column(table.num_columns - 1, "own", own.take(pa.array(draw.permutation(N))))
+    release = discreet.protect(table, recipe(quasi, [step], "own", "sex"))
+    assert of_leaks(release.check)[0].status == "verified"
+
+
+def test_what_tells_the_group_of_blanked_cells_is_found():
+    table = people()
+    draw = np.random.default_rng(5)
+    age = table["age"].to_numpy()
+    # The original ages stay unknown; but the groups that were blanked are all told.
+    table = table.append_column("school", pa.array([f"S{a // 10}" for a in age]))
+    table = table.append_column("job", pa.array(draw.choice(40, N, p=np.arange(1, 41) / 820)))
+    coarse = {"method": "generalize", "columns": ["age"], "levels": {"age": 1}}
+    coarse |= {"hierarchies": {"age": {"kind": "intervals", "widths": [10]}}}
+    blanks = {"method": "local-suppression", "columns": ["age", "job"], "k": 5}
+    rules = recipe(["age", "job"], [coarse, blanks], "school", "sex")
+    (said,) = refused(table, rules)
+    told = re.search(r"'school' tells the group that was blanked of (\d+) of (\d+) records", said)
+    assert 50 < int(told[1]) == int(told[2]) < 600
+    # Groups that cut across say nothing.
+    other = recipe(["age", "job"], [coarse, blanks], "size", "sex")
+    assert of_leaks(discreet.protect(table, other).check)[0].status == "verified"
+
+
 def test_a_weight_that_is_generalized_with_the_region_is_no_leak():
     table = people()
     rules = recipe(["region", "weight"], [generalized("region", "weight")], "sex")
@@ -117,6 +208,57 @@ def test_rows_per_household_give_its_size_back():
     hidden = _without(rules, "sex")
     del hidden["roles"]["household"]
     assert discreet.protect(table, hidden).check.verified
+
+
+def test_what_all_members_share_shows_who_lives_together():
+    table = people()
+    home = table["home"].to_numpy()
+    rent = np.round(np.random.default_rng(5).lognormal(7, 1, N), 2)[home]
+    table = table.append_column("rent", pa.array(rent))
+    steps = [generalized("region", "size"), {"method": "oma", "columns": ["rent"], "k": 5}]
+    roles = {"household": "home", "release_household": False, "confidential": ["rent"]}
+    release = discreet.protect(table, recipe(["region", "size"], steps, "sex", roles=roles))
+    # The attack: rows with the same region, size and rent are a family.
+    shown = zip(
+        *(release.table[name].to_pylist() for name in ("region", "size", "rent")), strict=True
+    )
+    homes: dict[tuple, list] = {}
+    for key, own in zip(shown, home.tolist(), strict=True):
+        homes.setdefault(key, []).append(own)
+    together = sum(len(own) for own in homes.values() if len(own) > 1 and len(set(own)) == 1)
+    assert together > N / 4
+    (weak,) = [one for one in release.check.findings if one.promise.endswith("who lives together")]
+    assert (weak.promise, weak.status) == ("size, region, rent show who lives together", "weak")
+    assert weak.detail.startswith(f"{together:,} of 3,000 records")
+    # Without it, at least five households share what is left.
+    without = recipe(["region", "size"], steps[:1], "sex", roles={**roles, "confidential": []})
+    assert discreet.protect(table, without).check.verified
+
+
+def test_whoever_has_no_household_may_be_one_of_any():
+    """Three records share a rent; one of them is known to be of no household."""
+    table = pa.table(
+        {
+            "home": [1, 1, None, 2, 2, 2, 3, 3],
+            "rent": [5, 5, 5, 7, 7, 7, 9, 9],
+            "income": [10.0, 20, 30, 40, 50, 60, 70, 80],
+        }
+    )
+    roles = {"household": "home", "release_household": False, "confidential": ["income"]}
+    noise = {"method": "noise", "columns": ["income"], "scale": 0.3}
+    rules = recipe([], [noise], "rent", roles=roles, counts="rows", allow_leaks=["income"])
+    found = discreet.protect(table, rules).check.findings
+    (weak,) = [one for one in found if "who lives together" in one.promise]
+    assert weak.detail.startswith("5 of 8 records share these values with their own household")
+
+
+def test_one_household_that_shares_nothing_is_shown_by_nothing():
+    drawn = np.random.default_rng(0).normal(1000, 200, 60).round()
+    table = pa.table({"home": [1] * 60, "income": drawn})
+    roles = {"household": "home", "release_household": False, "confidential": ["income"]}
+    noise = {"method": "noise", "columns": ["income"], "scale": 0.3}
+    release = discreet.protect(table, {"counts": "rows", "roles": roles, "steps": [noise]})
+    assert not [one for one in release.check.findings if "lives together" in one.promise]
 
 
 @pytest.mark.parametrize("step", [{"method": "oma", "k": 5}, {"method": "noise", "scale": 0.2}])

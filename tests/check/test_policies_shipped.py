@@ -327,7 +327,7 @@ def test_the_step_does_what_the_policy_asks_for(policy, rule):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_policy_is_in_the_docs_with_its_date(name):
-    docs = Path(__file__).parents[2] / "docs" / "policies.md"
+    docs = Path(__file__).parents[2] / "docs" / "reference" / "policies.md"
     rows = [line for line in docs.read_text().splitlines() if line.startswith("| `")]
     (row,) = [line for line in rows if f"`{name}`" in line.split(" | ")[0]]
     assert str(Policy.load(name).date.year) in row or "the same" in row

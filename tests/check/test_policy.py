@@ -403,6 +403,26 @@ def test_units_are_counted_once_in_each_table(checked, tmp_path):
     assert "the smallest, of age, has 5 units" in found.found
 
 
+def test_a_unit_in_several_classes_is_not_several_units(checked, tmp_path):
+    """There are five people here, and were said to be eight of ten units."""
+    table = pa.table({"age": [30] * 6 + [40] * 4, "who": [0, 1, 2, 3, 4, 4, 0, 1, 2, 3]})
+    roles = {"quasi": ["age"], "untouched": ["age"], "unit": "who", "pseudonyms": ["who"]}
+    file = tmp_path / "table.parquet"
+    write_table(table, file)
+    words = {"says": "Five.", "source": "page 1"}
+    rules = [
+        {"rule": "k", "least": 5} | words,
+        {"rule": "largest-risk", "most": 0.2} | words,
+    ]
+    policy = {"title": "House", "source": "Handbook", "date": DAY, "rules": rules}
+    (tmp_path / "house.toml").write_text(tomli_w.dumps(policy))
+    found = checked(file, {"roles": roles}, policy=tmp_path / "house.toml").policy.verdicts
+    assert found[0].found == (
+        "1 of 2 classes have fewer than 5 units; the smallest has 4, over age"
+    )
+    assert found[1].found.endswith("the rule allows 20 %; 1 of 2 classes are above it")
+
+
 def test_a_rule_names_its_columns_where_none_is_released(judge):
     roles = {**ROLES, "identifiers": ["town"]}
     dropped = judge({"rule": "k", "least": 5, "columns": ["town"]}, roles=roles)

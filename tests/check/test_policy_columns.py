@@ -131,7 +131,7 @@ def test_words_and_what_nobody_can_tell(judge):
     assert judge({"rule": "columns", "words": ["sex"]}).status == "missed"
     unknown = judge({"rule": "columns", "kinds": ["fax numbers"]}, people(v12=list(range(20))))
     assert unknown.status == "open"
-    assert unknown.remedy == "say what 'v12' hold: rename them, or list them under not_identifiers"
+    assert unknown.remedy == "say what 'v12' holds: rename it, or list it under not_identifiers"
     text = [
         "came in with a cough, was sent home to her sister Anna",
         "fell off a ladder in the garden at home",

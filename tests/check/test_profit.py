@@ -147,3 +147,19 @@ def test_a_table_on_disk_is_treated_alike(tmp_path):
         logs = [x.log["steps"][0]["quality"] for x in (here, there)]
         assert logs[0] == logs[1]
         assert {f.status for f in found(there.check)} == {"verified"}
+
+
+def test_a_record_that_is_worth_the_attack_may_stand_alone():
+    """Not a k of 1, which the recipe would refuse: its publisher gains more than an attack costs."""
+    model = {"model": "profitability", "cost": 4, "gain": 300, "loss": 300, "benefit": 1200}
+    step = {
+        "method": "generalize",
+        "columns": ["age"],
+        "privacy": [model],
+        "hierarchies": {"age": {"kind": "flat"}},
+    }
+    table = pa.table({"age": [30, 31, 32, 33]})
+    release = discreet.protect(table, {"roles": {"quasi": ["age"]}, "steps": [step]})
+    assert sorted(release.table["age"].to_pylist()) == [30, 31, 32, 33]
+    told = [found.detail for found in release.check.findings if "profitability" in found.promise]
+    assert told[0] == "4 classes, 4 worth an attack, the poorest class pays 900 a record"

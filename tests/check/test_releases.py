@@ -253,7 +253,9 @@ def test_an_edited_table(releases, tmp_path, edit, same):
     place = shutil.copytree(releases("generalize", kind), tmp_path / "copy")
     rewrite(place, EDITS[edit])
     assert not same(place, rules("generalize")).ok
-    same(place, rules("generalize"), internal=False, original=False)
+    # What the table alone tells is the same for cells that were swapped and emptied.
+    if not edit.endswith(("swapped", "emptied")):
+        same(place, rules("generalize"), internal=False, original=False)
 
 
 @pytest.mark.parametrize(

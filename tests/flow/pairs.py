@@ -36,6 +36,11 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "chimerge": {"min_count": 3},
     "mdlp": {"min_count": 3},
     "base": {"base": 5.0},
+    "given-cuts": {
+        "cuts": [100.0, 170.0, 2000.0],
+        "points": [60.0, 160.0, 180.0, 4000.0],
+        "min_count": 1,
+    },
     "round-counts": {"rule": "census-drb"},
     "oma": {"k": 4},
     "mdav": {"k": 4},

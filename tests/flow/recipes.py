@@ -90,6 +90,9 @@ RECIPES: dict[str, Recipe] = {
     "nearest": rounding("oma", k=5, encoding="nearest"),
     "resampling": rounding("resampling", n_points=4, min_count=3, n_quantiles=4, max_draws=20),
     "base": rounding("base", base=1000.0),
+    "given-cuts": rounding(
+        "given-cuts", cuts=[10_000.0, 30_000.0], points=[5e3, 2e4, 5e4], kept=[0.0], min_count=5
+    ),
     "mdlp": recipe(
         {"method": "mdlp", "columns": ["age"], "min_count": 3},
         confidential=["age"],

@@ -20,10 +20,10 @@ from discreet.datasets import make_households
 from discreet.engines.duckdb import Session
 from discreet.engines.released import released_frame
 from discreet.errors import BadInput
-from discreet.flow import counting
 from discreet.flow.protection import protect_to
 from discreet.flow.told import first_rows
 from discreet.table import read_table
+from tests.flow.ranges import count_by_ranges
 from tests.flow.recipes import (
     RECIPES,
     TOGETHER,
@@ -78,8 +78,15 @@ def compare(rules, table, file, folder):
     same_plan(wanted.plan["steps"], load_plan(folder / "internal")["steps"])
 
 
+# The twelve steps take longer than all the others; below, they see a thousand rows in several pieces.
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TOGETHER)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name == "rounding, segregate" else pytest.mark.stress)
+        for name in TOGETHER
+    ],
+)
 def test_all_methods_on_200_000_rows(name, large, tmp_path):
     compare(TOGETHER[name], *large, tmp_path / "out")
 
@@ -187,7 +194,7 @@ def test_the_table_of_a_release_is_a_relation(small, wanted, tmp_path):
 
 
 def test_more_values_than_fit_are_grouped_by_ranges(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(counting, "MOST_VALUES", 800)
+    count_by_ranges(monkeypatch, 800)
     parquet.write_table(small, tmp_path / "a.parquet")
     for method in ("oma", "mdav", "vmdav"):
         rules = rounding(method, "income", k=5)

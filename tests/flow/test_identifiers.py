@@ -133,6 +133,7 @@ def test_every_engine_refuses_the_same(tmp_path, engine):
 
 
 @pytest.mark.slow
+@pytest.mark.stress
 def test_a_million_rows_and_twenty_columns_take_under_a_second():
     from discreet.engines.memory import MemoryFrame
     from discreet.flow.identifiers import refuse_identifiers
@@ -160,3 +161,34 @@ def test_an_identifier_that_is_swapped_is_still_one(step):
     rules = {"roles": {"confidential": ["mail"], "rest": "insensitive"}, "steps": [step]}
     with pytest.raises(BadInput, match=r"column 'mail' would be released, but looks like an ident"):
         protect(table, rules)
+
+
+SEVERAL = {
+    "roles": {
+        "identifiers": ["patient_id"],
+        "quasi": ["sex"],
+        "rest": "drop",
+    },
+    "steps": [{"method": "generalize", "columns": ["sex"],
+               "privacy": [{"model": "k-anonymity", "k": 3}],
+               "hierarchies": {"sex": {"kind": "flat"}}}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_people_with_several_rows_who_are_not_counted_are_told(engine):
+    visits = make_episodes(100, seed=1)
+
+    def told(table, **changed):
+        log = protect(table, SEVERAL | changed, engine=engine).log
+        return [said for said in log["warnings"] if "'patient_id' has" in said]
+
+    rows = visits.num_rows / 100
+    assert told(visits) == [
+        f"weak: k counts rows, and 'patient_id' has {rows:.1f} of them for each value: give it the "
+        'role unit if it numbers people, or set counts = "rows" if each row is a person'
+    ]
+    assert told(visits, counts="rows") == []
+    assert told(visits, roles=SEVERAL["roles"] | {"identifiers": [], "unit": "patient_id"}) == []
+    first = visits.take(np.unique(visits["patient_id"], return_index=True)[1])
+    assert told(first) == []

@@ -154,6 +154,8 @@ PARAMETERS = {
     "shuffle": _choices(together=[True, False]),
     "top-bottom": _choices(lower=[5], upper=[80, 500]),
     "date-shift": _choices(days=[10, 100], keep_weekday=[True, False]),
+    # Merges nothing, so that its promise may not hold; its tests are in `tests/rounding`.
+    "given-cuts": None,
     "anatomy": None,  # counts records, and refuses units that have several
     "safepub": None,  # promise something of records, and refuse units
     "dp-microaggregation": None,

@@ -235,7 +235,7 @@ def test_odd_types_pass_through(tmp_path):
         ({"x": [1, 2**60]}, oma(), "column 'x', row 2: 1152921504606846976 has more digits"),
         ({"x": ["1", "two"]}, oma(), "column 'x', row 2: 'two' is not a number; "),
         ({"x": [1, 2]}, oma(k={"x": 3}), "step 1 (oma): column 'x' has 2 values (n_samples = 2), fewer than k = 3"),
-        ({"x": [1, 2]}, {**oma(), "roles": {"rest": "drop"}}, "step 1 (oma) treats 'x', which is not released (drop)"),
+        ({"x": [1, 2]}, {**oma(), "roles": {"rest": "drop"}}, 'step 1 (oma) treats \'x\', which has no role and is dropped (rest = "drop"); give it one'),
         ({"y": [1, 2]}, {**oma(), "roles": {"rest": "drop"}}, "step 1 (oma): the table has no column 'x'; known: y"),
     ],
 )  # fmt: skip

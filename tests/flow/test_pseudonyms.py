@@ -181,3 +181,17 @@ def test_a_bad_key_is_refused(visits, tmp_path, content, message):
         (tmp_path / "key.txt").write_bytes(content)
     with pytest.raises(BadInput, match=message):
         protect(visits, recipe(pseudonym_key=str(tmp_path / "key.txt")))
+
+
+@pytest.mark.parametrize("method", ["microaggregation", "generalize"])
+def test_rows_without_a_pseudonym_are_linked_to_no_other(method):
+    table = pa.table({"who": [None, None, *range(28), *range(28)], "x": [i % 5 for i in range(58)]})
+    step = {"method": method, "columns": ["x"], "k": 4}
+    if method == "generalize":
+        step = {"method": method, "columns": ["x"], "privacy": [{"model": "k-anonymity", "k": 4}]}
+        step |= {"hierarchies": {"x": {"kind": "intervals", "widths": [2]}}}
+    roles = {"unit": "who", "pseudonyms": ["who"], "quasi": ["x"]}
+    roles |= {} if method == "generalize" else {"quasi": [], "confidential": ["x"]}
+    release = protect(table, {"roles": roles, "steps": [step], "counts": "rows"})
+    assert release.check.verified
+    assert release.table["who"].null_count == 2

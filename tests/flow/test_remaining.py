@@ -53,15 +53,21 @@ def test_a_pair_of_steps_ends_in_a_release_or_a_refusal(place):
 
 
 @pytest.mark.slow
-def test_all_pairs_of_steps_end_in_a_release_or_a_refusal():
-    for place in np.random.default_rng(5).permutation(len(EVERY))[:500]:
+@pytest.mark.parametrize(
+    ("first", "last"), [pytest.param(0, 150, marks=pytest.mark.stress), (150, 500)]
+)
+def test_random_pairs_of_steps_end_in_a_release_or_a_refusal(first, last):
+    for place in np.random.default_rng(5).permutation(len(EVERY))[first:last]:
         assert_ends_well(int(place))
 
 
 @pytest.mark.slow
-def test_pairs_of_steps_end_as_well_on_an_engine():
+@pytest.mark.parametrize(
+    ("first", "last"), [pytest.param(0, 100, marks=pytest.mark.stress), (100, 300)]
+)
+def test_random_pairs_of_steps_end_as_well_on_an_engine(first, last):
     chosen = [place for place, (*_, setting) in enumerate(EVERY) if "whole" not in setting]
-    for place in np.random.default_rng(6).permutation(chosen)[:300]:
+    for place in np.random.default_rng(6).permutation(chosen)[first:last]:
         assert_ends_well(int(place), engine="duckdb")
 
 

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,9 @@ import discreet
 from discreet import Recipe, check_release, protect, read_table, write_table
 from discreet.check.evidence import load_plan, save_plan
 from discreet.check.folders import find_release
+from discreet.datasets import make_households
 from discreet.errors import BadInput
+from discreet.generalization import Hierarchy
 from tests.flow.stopping import save_until
 
 
@@ -292,6 +295,7 @@ def test_killed_at_any_moment(tmp_path, one_column, target, stop, existing):
 
 
 @pytest.mark.slow
+@pytest.mark.stress
 def test_killed_at_random_moments(tmp_path, one_column):
     command = [sys.executable, "-m", "discreet", "protect", str(tmp_path / "in.csv"), "--recipe",
                str(tmp_path / "recipe.toml"), "--out", str(tmp_path / "out")]  # fmt: skip
@@ -315,3 +319,24 @@ def test_release_describes_itself(release):
     assert repr(release) == "<Release of 500 rows and 6 columns, 11 verified, 3 weak>"
     assert discreet.__version__ == release.log["discreet"]
     assert isinstance(release.table, pa.Table)
+
+
+def test_a_file_that_is_named_from_the_working_folder_is_found_from_the_release(
+    tmp_path, monkeypatch
+):
+    """Given in Python, it is no path from the recipe's folder, which is that of the release."""
+    monkeypatch.chdir(tmp_path)
+    people = make_households(300, seed=1).select(["sex"])
+    write_table(people, "all.parquet")
+    Path("sexes.csv").write_text("male;person\nfemale;person\n")
+    for files in (
+        {"hierarchies": {"sex": "sexes.csv"}, "privacy": [{"model": "k-anonymity", "k": 5}]},
+        {
+            "hierarchies": {"sex": Hierarchy.from_csv("sexes.csv")},
+            "privacy": [{"model": "k-map", "k": 5, "population": "all.parquet"}],
+        },
+    ):
+        step = {"method": "generalize", "columns": ["sex"], **files}
+        release = protect(people, {"roles": {"quasi": ["sex"]}, "steps": [step]})
+        release.save("out", force=True)
+        assert Recipe.load("out/internal/recipe.toml").steps == release.recipe.steps

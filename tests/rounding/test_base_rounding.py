@@ -1,8 +1,5 @@
-import doctest
-import warnings
 from fractions import Fraction
 from math import floor
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -292,11 +289,3 @@ def test_stochastic_encoding_is_unbiased():
 def test_errors(parameters, message):
     with pytest.raises(BadInput, match=message):
         BaseRounding(**parameters).fit([[1.0], [2.0]])
-
-
-def test_the_examples_of_the_methods_page_say_what_comes_out():
-    page = Path(__file__).parents[2] / "docs" / "methods.md"
-    with warnings.catch_warnings():  # the page silences them
-        found = doctest.testfile(str(page), module_relative=False)
-    assert found.attempted >= 6
-    assert found.failed == 0

@@ -6,7 +6,6 @@ import pytest
 
 import discreet
 from discreet.errors import BadInput
-from discreet.flow import counting
 from discreet.rounding import (
     MDAV,
     MDLP,
@@ -18,6 +17,7 @@ from discreet.rounding import (
     KMeans,
     Resampling,
 )
+from tests.flow.ranges import count_by_ranges
 
 METHODS = {
     "oma": lambda **p: OMA(5, **p),
@@ -196,7 +196,7 @@ def test_a_release_with_spikes_is_verified(step, tmp_path):
 
 
 def test_spikes_among_more_values_than_fit(monkeypatch):
-    monkeypatch.setattr(counting, "MOST_VALUES", 400)
+    count_by_ranges(monkeypatch, 400)
     rng = np.random.default_rng(3)
     x = np.append(rng.lognormal(7, 1, 1500).round(2), [0.0] * 100 + [1200.0] * 400)
     recipe = {

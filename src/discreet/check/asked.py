@@ -132,8 +132,25 @@ def _at_multiples(column: dict[str, Any]) -> bool:
 
 
 def _decimals(x: float) -> int:
-    exponent = Decimal(repr(x)).normalize().as_tuple().exponent
-    return max(0, -int(exponent))
+    """Count the decimals of a point; of single precision, as it is written there."""
+    with np.errstate(over="ignore"):
+        single = np.float32(x)
+    # Compared as doubles: a double beside a number of single precision would be cast to that.
+    shown = str(single) if float(single) == x else repr(x)
+    return max(0, -int(Decimal(shown).normalize().as_tuple().exponent))
+
+
+def _given_cuts(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
+    """Compare cuts and points, which may be rounded to the decimals of the column."""
+    column, kept = plan["columns"][name], given["kept"] or []
+    points = np.asarray(column["points"], dtype=np.float64)
+    wanted = np.array([*given["points"], *kept], dtype=np.float64)
+    yield "cuts", np.array(given["cuts"], dtype=np.float64), np.asarray(column["cuts"])
+    yield "number of points", len(wanted), len(points)
+    slack = 0.5 * 10.0 ** -max(map(_decimals, points.tolist())) + 2.0**-23 * np.abs(points)
+    yield "points", True, bool((np.abs(points - wanted) <= slack).all())
+    yield "values that are kept", np.array(kept, np.float64), np.asarray(column.get("spikes", []))
+    yield "encoding", given["encoding"], column["encoding"]
 
 
 def _swap(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
@@ -243,6 +260,9 @@ def _generalize(given: dict[str, Any], plan: StepPlan, name: str) -> Pairs:
         for one in group["rounds"]:
             level = one["levels"][name]
             asked = given["levels"]
+            if isinstance(asked, Mapping):  # of each group; without nulls, all are in one
+                own = "without nulls" if group["group"] == "all" else group["group"]
+                asked = asked.get(own)
             low, high = asked if isinstance(asked, list) else (asked, asked)
             within = asked is None or low <= level <= high
             yield f"level {level} among those allowed", True, within
@@ -342,6 +362,7 @@ ASKED: dict[str, tuple[str, Callable[[dict[str, Any], StepPlan, str], Pairs]]] =
     "equal-width": ("cuts", _parts),
     "generalize": ("generalize", _generalize),
     "generalize-items": ("items", _items),
+    "given-cuts": ("cuts", _given_cuts),
     "ipso": ("ipso", _ipso),
     "kmeans": ("cuts", _parts),
     "local-suppression": ("local-suppression", _suppression),

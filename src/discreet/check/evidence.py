@@ -70,6 +70,7 @@ class Log(TypedDict):
     counts: NotRequired[str]  # what k counts: records, units or households
     levels: NotRequired[dict[str, str]]  # columns that are treated once a household or unit
     discreet: str
+    commit: NotRequired[str]  # of discreet, where it is known
     python: str
     packages: dict[str, str]
     started: str
@@ -89,6 +90,8 @@ class Log(TypedDict):
     engine: NotRequired[str]
     output: NotRequired[dict[str, Any]]
     usage: NotRequired[dict[str, Any]]
+    # Of which release the plan was applied, what of it was kept and what was decided on anew.
+    plan: NotRequired[dict[str, Any]]
     next: NotRequired[list[dict[str, Any]]]
     next_tried: NotRequired[dict[str, int]]
     next_not_tried: NotRequired[str]

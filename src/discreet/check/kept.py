@@ -52,14 +52,14 @@ def as_kept(
         once = {name for step in evidence.plan["steps"] for name in step.get("levels", {})}
         other = (bool(shown.suppression) or name in once for name, _ in plans)
         counts = (_differing_count(shown, *one, o) for one, o in zip(plans, other, strict=True))
-        problem = _other_steps(recipe, evidence) or next(filter(None, counts), None)
+        problem = not_of_recipe(recipe, evidence) or next(filter(None, counts), None)
     except UNREADABLE as error:
         problem = f"the plan cannot be read: {error!r}"
     findings.append(finding(figures, problem, f"{len(plans)} columns"))
     return findings
 
 
-def _other_steps(recipe: Recipe, evidence: Evidence) -> str | None:
+def not_of_recipe(recipe: Recipe, evidence: Evidence) -> str | None:
     """Compare the plan's steps, columns and parameters with the recipe's."""
     wanted = [(step.method, set(step.columns)) for step in recipe.steps]
     found = [(step["method"], set(step["columns"])) for step in evidence.plan["steps"]]
@@ -69,7 +69,7 @@ def _other_steps(recipe: Recipe, evidence: Evidence) -> str | None:
     return next(filter(None, (not_as_asked(step, plan) for step, plan in pairs)), None)
 
 
-def refuse_changed(release: str | Path, table: Path, evidence: Evidence) -> str | None:
+def refuse_changed(release: str | Path, table: Path | None, evidence: Evidence) -> str | None:
     """Refuse a release whose files are not those that were written; say if that cannot be told."""
     findings = _same_files(table, evidence.recipe, evidence)
     for one in findings:
@@ -157,6 +157,7 @@ def _differing_count(shown: Shown, name: str, plan: dict[str, Any], other: bool)
         return None
     points, position = np.unique(plan["points"], return_inverse=True)
     wanted = np.bincount(position, weights=plan["counts"]).astype(np.int64)
+    points, wanted = points[wanted > 0], wanted[wanted > 0]  # Given ones may be nobody's.
     if not np.array_equal(points, found) or not np.array_equal(wanted, counts):
         return f"column '{name}' does not hold each point as often as the plan says"
     return None

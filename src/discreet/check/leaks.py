@@ -8,6 +8,7 @@ it says of the other, so that they stay as many.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,7 +27,7 @@ from discreet.table.keys import group_numbers
 NOTHING = "nothing released gives a treated column away"
 # So many rows are looked at where they are not all in memory: whole households, chosen by a hash.
 MOST_ROWS = 1_000_000
-_LEAKS = ("tells", "sorts")
+_LEAKS = ("tells", "sorts", "tells the group")
 _NOTED = {
     "narrows": "narrows the original values of '{}' down",
     "tells nothing but zeros": "tells that '{}' was 0",
@@ -60,6 +61,9 @@ def leaks(
             f"treated column{'s' * (len(names) > 1)}"
         )
         findings.append(Finding(NOTHING, "verified", searched + looked.part(released)))
+    # Of a part of the rows, a household seems alone that is not.
+    if not looked.part(released):
+        findings += looked.together()
     return findings, looked.notes
 
 
@@ -104,8 +108,20 @@ class _Looked:
             if step.promise and step.build().promise in _TOGETHER
             for other in step.columns
         }
-        column = Hidden(name, hidden.codes, hidden.size, hidden.numbers, classes, beside)
+        # What is near a date is no secret of the date's.
+        numbers = None if pa.types.is_temporal(self.before[name].type) else hidden.numbers
+        column = Hidden(name, hidden.codes, hidden.size, numbers, classes, beside)
         found = telling(column, self.known, self.units, len(self.names))
+        groups = None if perturbed else _groups(hidden.codes, classes)
+        if groups is not None:
+            column = Hidden(name, groups, int(classes.max()) + 1, None, classes, beside)
+            more = telling(column, self.known, self.units, len(self.names))
+            before = {one.columns for one in found if one.how in _LEAKS}
+            found += [
+                replace(one, how="tells the group")
+                for one in more
+                if one.how == "tells" and one.columns not in before
+            ]
         said = [_said(name, self._names(one), one) for one in found if one.how in _LEAKS]
         self.notes += [
             f"{' and '.join(self._names(one))} {_NOTED[one.how].format(name)} for "
@@ -123,6 +139,33 @@ class _Looked:
             else Finding(promise, "broken", f"{what}; {remedy}, or accept it with {_allow(name)}")
             for what, remedy in said
         ]
+
+    def together(self) -> list[Finding]:
+        """Find the members of households that are shown by what they share, without a number."""
+        household = self.recipe.roles.household
+        if household is None or household in self.after.column_names:
+            return []
+        homes, size = encode(self.before[household], household)
+        there = homes >= 0
+        cells, shared = np.zeros(len(homes), np.int64), []
+        for known in self.known:
+            name = known.name
+            whole = _known(name, self.before[name]) if name in self.names else known
+            if whole is not None and constant_within(homes[there], size, whole.codes[there]):
+                shared.append(name)
+                cells = np.unique(cells * known.size + known.codes, return_inverse=True)[1]
+        assert self.units is not None  # A record without a household has one of its own there.
+        most = int(self.units.max()) + 1
+        held = np.bincount(np.unique(cells * most + self.units) // most)
+        alone = (np.bincount(cells)[cells] > 1) & (held[cells] == 1)
+        if not shared or not alone.any():
+            return []
+        promise = f"{', '.join(shared)} show{'s' * (len(shared) < 2)} who lives together"
+        detail = (
+            f"{int(alone.sum()):,} of {len(homes):,} records share these values with their own "
+            "household alone; drop what all members have in common, or make it coarser"
+        )
+        return [Finding(promise, "weak", detail)]
 
     def _names(self, one: Telling) -> list[str]:
         rows = {_per(name): f"the number of rows per '{name}'" for name in self.groups}
@@ -176,6 +219,8 @@ def _said(name: str, names: list[str], one: Telling) -> tuple[str, str]:
         f"{' and '.join(names)}{' together' * many} {does}{'s' * (not many)} the original value of "
         f"{one.records:,} of {one.at_stake:,} records"
     )
+    if one.how == "tells the group":
+        what = what.replace("the original value", "the group that was blanked")
     if one.how == "sorts":
         what = what.replace("the original value of", "the original values of")
     if any(n.startswith("the number") for n in names):
@@ -191,6 +236,23 @@ def _own_if_none(codes: np.ndarray, size: int) -> np.ndarray:
     return codes
 
 
+def _groups(codes: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
+    """Return what would be released of each record if no cell of the column were blank.
+
+    None if nothing is blank, if the others show the originals, or if equal values became different
+    ones. The class of blanks is 0.
+    """
+    blank = classes == 0
+    if not blank.any():
+        return None
+    usual = np.zeros(int(codes.max()) + 1, classes.dtype)
+    usual[codes[~blank]] = classes[~blank]
+    held = np.bincount(usual[np.unique(codes[~blank])])
+    if (usual[codes] != classes)[~blank].any() or held.max(initial=0) <= 1:
+        return None
+    return usual[codes]
+
+
 def _allow(name: str) -> str:
     return f"allow_leaks = ['{name}']"
 
@@ -204,7 +266,10 @@ def _known(name: str, column: pa.ChunkedArray) -> Known | None:
         codes, size = encode(column, name)
     except BadInput:
         return None
-    numbers = None
+    numbers, kind = None, column.type
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        seconds = pa.timestamp("s", getattr(kind, "tz", None))
+        column = column.cast(seconds, safe=False).cast(pa.int64())
     if kind_of(column.type) == "numeric":
         try:
             numbers = float_values(column, name)

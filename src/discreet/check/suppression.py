@@ -24,6 +24,7 @@ from discreet.check.shown import LEFT, UNIT, WEIGHT, Shown
 from discreet.check.wildcard import matching, matching_units
 from discreet.recipe.recipe import Step
 from discreet.table.classes import classes_of, encode, encode_columns, first_rows, in_order
+from discreet.table.csv import read_as
 
 _READINGS = {
     "value": "a blank is one more value",
@@ -140,7 +141,10 @@ class _Tables:
             codes, sizes = encode_columns(released, names)
             return cls(names, sizes, _Tuples(codes, records, units), None, np.empty(0, bool))
         table, number = known.result()
-        was = table.select(names).cast(released.schema)
+        # Labels of a level at which nothing is coarser yet are text, whatever the type.
+        was = pa.table(
+            {name: read_as(table[name], released.schema.field(name).type) for name in names}
+        )
         codes, sizes = encode_columns(pa.concat_tables([released, was]), names)
         codes, codes_before = np.split(codes, [len(released)], axis=1)
         holders = encode(table[UNIT], UNIT)[0] if UNIT in table.column_names else None

@@ -227,4 +227,6 @@ def _lessens(step: Step) -> str:
 def _lowest(levels: Any) -> dict[str, int]:
     """Return the lowest level that each column may have, by what the recipe says of levels."""
     given = levels or {}
-    return {name: x if isinstance(x, int) else int(x[0]) for name, x in given.items()}
+    # Of each group of records, or the lowest and the highest of a range.
+    several = {name: x.values() if isinstance(x, Mapping) else x for name, x in given.items()}
+    return {name: x if isinstance(x, int) else int(min(x)) for name, x in several.items()}

@@ -20,7 +20,7 @@ from discreet.draws import Draws
 from discreet.engines import Frame
 from discreet.engines.frame import OfPiece, joined
 from discreet.engines.memory import MemoryFrame
-from discreet.errors import BadInput
+from discreet.errors import BadInput, in_step
 from discreet.flow.applying import (
     Applying,
     Households,
@@ -31,7 +31,7 @@ from discreet.flow.applying import (
     beside,
 )
 from discreet.flow.counting import Counting, refuse_too_many
-from discreet.flow.identifiers import refuse_identifiers
+from discreet.flow.identifiers import refuse_identifiers, uncounted
 from discreet.flow.levels import Part, drawn_by, find_levels, find_links, find_shared, parts_of
 from discreet.flow.log import begin_log, tell_null_policy, tell_reuse, with_seeds
 from discreet.flow.markers import Range, doubtful, plain_range
@@ -142,7 +142,7 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
     roles, released = recipe.roles.assign(names), recipe.roles.released(names)
     refuse_columns(frame, recipe, roles, released)
     refuse_identifiers(frame, recipe, released)
-    _refuse_rows(frame, recipe)
+    refuse_rows(frame, recipe)
     tell("looking at the columns")
     started = time.perf_counter()
     log = begin_log(recipe, roles, released)
@@ -153,7 +153,7 @@ def decide(frame: Frame, recipe: Recipe, engine: str, tell: Tell) -> Decided:
     log["attacks"] = attacks_on(recipe)
     log["seconds"]["look"] = round(time.perf_counter() - started, 4)
     deficient = {name: look.ends[name] for name in look.ends if look.nulls[name]}
-    log["warnings"] += doubtful(deficient, recipe)
+    log["warnings"] += doubtful(deficient, recipe) + uncounted(frame, recipe)
     log["input"] = {
         "rows": frame.num_rows,
         "columns": names,
@@ -208,7 +208,7 @@ def _tell_levels(log: Log, recipe: Recipe, levels: Mapping[str, str]) -> None:
         log["levels"] = treated
 
 
-def _refuse_rows(frame: Frame, recipe: Recipe) -> None:
+def refuse_rows(frame: Frame, recipe: Recipe) -> None:
     """Refuse keys that do not tell rows apart, and draws by rows that nothing tells apart."""
     counted = recipe.counted if recipe.steps else None
     nulls = frame.nulls(counted) if counted is not None else 0
@@ -330,12 +330,9 @@ def _decide_step(decided: Decided, number: int, step: Step) -> None:
     overflow = np.errstate(over="ignore", invalid="ignore")
     with overflow, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        try:
+        with in_step(number, where):
             parts = _parts(decided, number, step, method)
             decision, more = _decided_step(decided, number, step, parts)
-        except BadInput as error:
-            named = str(error) if str(error).startswith(where) else f"{where}: {error}"
-            raise BadInput(named) from None
     log["warnings"] += [f"{where}: {w.message}" for w in caught]
     tell_null_policy(log, number, step)
     log["steps"].append(
@@ -369,7 +366,8 @@ def _decide_step(decided: Decided, number: int, step: Step) -> None:
         apart = set(step.columns) - levels.keys()
         decided.levels = {c: level for c, level in decided.levels.items() if c not in apart}
     if chooses_rarest(step):
-        _refuse_rare_points(decided, where, step.columns, method.by_column)
+        with in_step(number, where):
+            _refuse_rare_points(decided, step, method.by_column)
     if decision.fixed:
         steps = list(decided.recipe.steps)
         steps[number - 1] = step.model_copy(update=decision.fixed)
@@ -562,17 +560,16 @@ def _entry(number: int, step: Step, decision: Decision, sources: Mapping[str, Nu
     return entry
 
 
-def _refuse_rare_points(
-    decided: Decided, where: str, columns: Sequence[str], by_column: bool
-) -> None:
+def _refuse_rare_points(decided: Decided, step: Step, by_column: bool) -> None:
     """Refuse points of one or two records, as the last step has left them."""
+    columns = step.columns
     unit = decided.recipe.counted
     after = decided.columns([*columns, *filter(None, [unit])])
     for names in [[column] for column in columns] if by_column else [columns]:
         values, counts = after.counts(names, of=unit)
         present = np.any([values[name].is_valid().to_numpy() for name in names], axis=0)
         rarest = int(counts[present].min(initial=FEWEST_PER_POINT))
-        refuse_rare_point(where, names, rarest, decided.recipe.counted_as)
+        refuse_rare_point(step, names, rarest, decided.recipe.counted_as)
     after.remove()
 
 

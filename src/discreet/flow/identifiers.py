@@ -1,4 +1,4 @@
-"""Released columns that are direct identifiers stop a run."""
+"""Released columns that are direct identifiers stop a run; people with several rows are told."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from discreet.table import kind_of, words
 from discreet.table.identifiers import FEWEST, Marks, can_identify, marks_of, why_identifier
 
 _Looks = dict[str, Marks]
+# Some numbers come twice by mistake: more than that are several rows of a person.
+_SEVERAL = 0.9
 
 
 def refuse_identifiers(frame: Frame, recipe: Recipe, released: list[str]) -> None:
@@ -37,6 +39,23 @@ def refuse_identifiers(frame: Frame, recipe: Recipe, released: list[str]) -> Non
                 f"column '{name}' would be released, but looks like an identifier: {why}; list it "
                 "under identifiers or pseudonyms, or under not_identifiers if it is none"
             )
+
+
+def uncounted(frame: Frame, recipe: Recipe) -> list[str]:
+    """Warn where k counts rows and a column says that people have several."""
+    if recipe.counts is not None or recipe.counted is not None or not recipe.steps:
+        return []
+    found = []
+    for name in frame.schema.names:
+        if words.numbers_persons(words.parts_of(name)) and name not in recipe.treated:
+            values = _count(frame, name)
+            if FEWEST <= values <= _SEVERAL * frame.num_rows:
+                found.append(
+                    f"weak: k counts rows, and '{name}' has {frame.num_rows / values:.1f} of them "
+                    "for each value: give it the role unit if it numbers people, or set counts = "
+                    '"rows" if each row is a person'
+                )
+    return found
 
 
 def _treated(frame: Frame, recipe: Recipe) -> set[str]:

@@ -17,6 +17,7 @@ from discreet.check.evidence import Log
 from discreet.draws import secret_seed
 from discreet.recipe.recipe import Recipe, Step
 from discreet.recipe.seeds import used_for
+from discreet.version import commit
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "narwhals", "pyarrow", "pydantic", "duckdb")
 
@@ -42,6 +43,9 @@ def begin_log(recipe: Recipe, roles: Mapping[str, str], released: list[str]) -> 
         "warnings": [],
         "seconds": {},
     }
+    made = commit()
+    if made is not None:
+        log["commit"] = made
     if recipe.has_predictable_seed and any(step.build().is_random for step in recipe.steps):
         log["warnings"].append(
             f"seed = {recipe.seed} can be found by trying, and then undoes the random steps"

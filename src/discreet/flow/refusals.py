@@ -8,10 +8,11 @@ import pyarrow as pa
 
 from discreet.engines import Frame
 from discreet.engines.frame import refuse_type
-from discreet.errors import BadInput, nearest
+from discreet.errors import BadInput, Unmet, nearest
 from discreet.generalization import Hierarchy
 from discreet.method import Method
 from discreet.recipe.recipe import Recipe, Step
+from discreet.recipe.roles import unreleased
 from discreet.table import Numbers, kind_of
 from discreet.table.labels import labels_of
 
@@ -99,7 +100,7 @@ def _refuse_unreleased(step: Step, number: int, roles: dict[str, str], released:
         # Sampling weights are looked at without being released.
         if column not in released and (column in step.columns or roles[column] != "weight"):
             does = "treats" if column in step.columns else "reads"
-            raise BadInput(f"{where} {does} '{column}', which is not released ({roles[column]})")
+            raise BadInput(f"{where} {does} {unreleased(column, roles[column])}")
 
 
 def _refuse_unknown(recipe: Recipe, roles: dict[str, str]) -> None:
@@ -190,13 +191,15 @@ def chooses_rarest(step: Step) -> bool:
     return "min_count" in step.parameters() and "min_count" not in step.model_fields_set
 
 
-def refuse_rare_point(where: str, columns: Sequence[str], smallest: int, counted: str) -> None:
+def refuse_rare_point(step: Step, columns: Sequence[str], smallest: int, counted: str) -> None:
     """Refuse a point that stands for too few records: that of one is the record's own value."""
     if smallest < FEWEST_PER_POINT:
         held = counted if smallest > 1 else counted[:-1]
         of = f"column{'s' * (len(columns) > 1)} " + ", ".join(f"'{name}'" for name in columns)
-        raise BadInput(
-            f"{where}: a point of {of} stands for {smallest} {held}; set "
-            f"min_count = {FEWEST_PER_POINT} or more to merge such parts, or min_count = 1 to "
-            "release them knowingly"
+        merge = f"set min_count = {FEWEST_PER_POINT} or more to merge such parts"
+        if step.method == "given-cuts":
+            merge = "give fewer cuts and points"
+        raise Unmet(
+            f"a point of {of} stands for {smallest} {held}",
+            f"{merge}, or min_count = 1 to release them knowingly",
         )

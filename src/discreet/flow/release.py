@@ -47,9 +47,12 @@ from discreet.flow.two_tables import (
     write_second,
 )
 from discreet.private import make_private_folder, write_private
+from discreet.progress import Teller, Wanted
 from discreet.recipe.project import save_project_key
 from discreet.recipe.recipe import Recipe
-from discreet.report import external_report, internal_report, summary_html
+from discreet.report import external_report, internal_report
+from discreet.report.decision import decision_lines
+from discreet.report.notebook import release_html, safe_decision
 from discreet.table import formulas, like, to_arrow
 from discreet.table.bare import bare
 from discreet.table.cells import plain
@@ -120,6 +123,9 @@ class Release:
     check: CheckReport | None = None
     keep_index: bool = field(default=False, repr=False)
     holdout: pa.Table | None = field(default=None, repr=False)
+    progress: Wanted = field(default=False, repr=False)
+    # What was measured last, so that what shows the release need not measure.
+    assessed: Assessment | None = field(default=None, init=False, repr=False)
 
     @property
     def table(self) -> Any:
@@ -210,7 +216,8 @@ class Release:
     def _assess(self, released: Frame) -> Assessment:
         records = suppressed_records(self.plan)
         found = assess_frames(self.original, released, self.recipe, suppressed=records)
-        return by_original(found, self.holdout)
+        self.assessed = by_original(found, self.holdout)
+        return self.assessed
 
     def save(
         self,
@@ -260,7 +267,7 @@ class Release:
         given = self.source if self.source is not None else self.given
         names = released_names(target, format, self.engine.name, given, csv_safe)
         seal = seal_for(target, sign)
-        with written_whole(target, force, self.source) as part:
+        with Teller(self.progress) as self.tell, written_whole(target, force, self.source) as part:
             self.write(part, names, is_file_target(target), seal, assessment, csv_safe)
         return target if is_file_target(target) else target / "public" / names[0]
 
@@ -303,6 +310,7 @@ class Release:
             self.tell("assessing")
             with timed(log, "assess"):
                 assessment = self._assess(released)
+        self.assessed = assessment
         self._try_neighbours(assessment)
         self._save_internal(internal, schema, assessment)
         log["output"] = {"format": formats[0], "rows": rows, "csv_safe": csv_safe}
@@ -405,8 +413,17 @@ class Release:
         self.engine.close()
 
     def _repr_html_(self) -> str:
-        """Show notebooks what was done."""
-        return summary_html(self.facts())
+        """Show notebooks what to decide by; no record, and no original value."""
+        return repr(self) if self.check is None else release_html(self._shown())
+
+    def __str__(self) -> str:
+        """Tell what to decide by, as the terminal does, but for the riskiest records."""
+        if self.check is None:
+            return repr(self)
+        return "\n".join(decision_lines(safe_decision(self._shown())))
+
+    def _shown(self) -> dict[str, Any]:
+        return self.facts(assessment=self.assessed)
 
     def __repr__(self) -> str:
         found = "not checked yet" if self.check is None else self.check.summary

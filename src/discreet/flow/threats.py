@@ -1,4 +1,4 @@
-"""The attacks that apply to a recipe; docs/threats.md tells of all of them.
+"""The attacks that apply to a recipe; docs/explanation/threats.md tells of all of them.
 
 Each is declared once, by properties of methods and roles. What is said goes into the log and the
 internal report: it tells an intruder nothing new, but where to begin.
@@ -230,6 +230,16 @@ ATTACKS = (
         "compare with earlier releases, which Discreet does not know: discreet attack ORIGINAL "
         "EARLIER THIS",
         on_step=lambda method, recipe: method.effect == "coarsens" and not method.private,
+    ),
+    Attack(
+        "the same people in two years",
+        "whoever is in both tables is in a class of each: what both classes have in common is "
+        "known of them, and a record that is only in one of them can be told by what is missing",
+        "levels, cuts and points that are kept are the same in both, so that no range of one year "
+        "is narrowed down by that of the other; draws and the order of rows are new",
+        "nothing hides what changed between the years: who joined or left a small class shows; "
+        "Discreet does not know who is in both tables",
+        on_table=lambda recipe: recipe.follows is not None,
     ),
     Attack(
         "a budget spent twice",

@@ -4,6 +4,7 @@ from discreet.rounding.base_rounding import BaseRounding as BaseRounding
 from discreet.rounding.chimerge import ChiMerge as ChiMerge
 from discreet.rounding.equal_frequency import EqualFrequency as EqualFrequency
 from discreet.rounding.equal_width import EqualWidth as EqualWidth
+from discreet.rounding.given_cuts import GivenCuts as GivenCuts
 from discreet.rounding.kmeans import KMeans as KMeans
 from discreet.rounding.mdav import MDAV as MDAV
 from discreet.rounding.mdlp import MDLP as MDLP

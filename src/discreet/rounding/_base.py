@@ -8,7 +8,7 @@ are told how many points to make.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from itertools import chain
@@ -67,6 +67,10 @@ _BEYOND = (
 )
 
 
+def _listed(numbers: Any) -> list[float]:
+    return [float(x) for x in numbers]
+
+
 class Rounding(ColumnMethod):
     """Base of the rounding methods; a subclass writes `plan`."""
 
@@ -96,6 +100,33 @@ class Rounding(ColumnMethod):
     def draws_by_row(self) -> bool:
         """Points may be drawn too, but are the same for all rows."""
         return self.encoding == "stochastic"
+
+    def carried(self, plan: Mapping[str, Any]) -> dict[str, Any] | str:
+        """Keep cuts and points; as `given-cuts`, since they are no longer chosen by the rows."""
+        columns = plan["columns"]
+        if any("splits" in one for one in columns.values()):
+            return "equal values were shared out among the earlier records"
+        if any("unit" in one for one in columns.values()):
+            return "cuts of dates are not kept"
+        kept = {c: _listed(one["spikes"]) for c, one in columns.items() if "spikes" in one}
+        found: dict[str, Any] = {
+            "method": "given-cuts",
+            "cuts": {c: _listed(one["cuts"]) for c, one in columns.items()},
+            # After the points of the parts come those of the spikes.
+            "points": {
+                c: _listed(one["points"])[: len(one["cuts"]) + 1] for c, one in columns.items()
+            },
+            "encoding": self.encoding,
+        }
+        least = self._least(columns)
+        return found | ({"kept": kept} if kept else {}) | least
+
+    def _least(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the number of records that a point must stand for, as `given-cuts` has it."""
+        if "k" in (any_ := next(iter(columns.values()))):
+            sizes = {c: int(one["k"]) for c, one in columns.items()}
+            return {"min_count": sizes if len({*sizes.values()}) > 1 else int(any_["k"])}
+        return {"min_count": getattr(self, "min_count", 1)}
 
     def plan(self, summary: Summary, column: str, draws: Draws) -> ColumnPlan:
         """Make the plan of one column, but for its encoding."""

@@ -69,6 +69,10 @@ class JointRounding(PointRounding):
             )
         return super().caveat
 
+    def carried(self, plan: Mapping[str, Any]) -> dict[str, Any] | str:
+        """Keep cuts and points, but no groups of records."""
+        return "its groups are of the earlier records" if self.joint else super().carried(plan)
+
     def check_params(self) -> None:
         """Refuse what only sorted values have, where records are grouped."""
         super().check_params()

@@ -18,6 +18,7 @@ Size = int | ByRule | Mapping[str, int | ByRule]
 SIZE = Rule(
     wanted="a whole number of at least 1",
     good=lambda x: is_whole(x, 1) or x in get_args(ByRule),
+    bounds={"minimum": 1},
     hint=" (or the rule 'freedman-diaconis')",
     by_column=True,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from decimal import ROUND_CEILING, Decimal, localcontext
 from typing import Any, ClassVar, Literal
@@ -12,9 +12,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from discreet.draws import Draws
-from discreet.errors import BadInput
+from discreet.errors import BadInput, Unmet
 from discreet.kernels.bases import end_multiples, least_width, smallest_base, too_small
 from discreet.kernels.units import first_ends, last_starts
+from discreet.method import per_column
 from discreet.outcome import Rounder
 from discreet.parameters import Constraints, Rule, number, whole
 from discreet.plan import ColumnPlan
@@ -48,9 +49,9 @@ class BaseRounding(Rounding):
     min_attraction : int, optional
         Smallest number of records that a released multiple may stand for, or of units where `fit`
         is given these.
-    bases : {"smallest", "nice"} or list of float
+    bases : {"smallest", "nice"}, list of float, or mapping of str to such lists
         What `min_attraction` chooses from: all numbers; 1, 2, 2.5 and 5 times powers of ten; or
-        those of a list. See the notes for how far `"smallest"` is exact.
+        those of a list, by column where a mapping. See the notes for how far `"smallest"` is exact.
     rounding : {"nearest", "floor"}
         The nearest multiple, or the one at or below a value: r <= x < r + b.
     ends : {"closed", "open"}
@@ -125,13 +126,14 @@ class BaseRounding(Rounding):
             good=lambda bases: (
                 bases in _CHOICES or (isinstance(bases, list | tuple) and bool(bases))
             ),
+            by_column=True,
         ),
     }
 
     base: float | None = None
     _: KW_ONLY
     min_attraction: int | None = None
-    bases: Literal["smallest", "nice"] | list[float] = "smallest"
+    bases: Literal["smallest", "nice"] | list[float] | Mapping[str, list[float]] = "smallest"
     rounding: Literal["nearest", "floor"] = "nearest"
     ends: Literal["closed", "open"] = "closed"
     encoding: Encoding = "group"
@@ -155,6 +157,12 @@ class BaseRounding(Rounding):
         """At least `min_attraction` records per multiple, kept by the group encoding alone."""
         return "k-per-value" if self.encoding == "group" and self.min_attraction else None
 
+    def carried(self, plan: Mapping[str, Any]) -> dict[str, Any] | str:
+        """Keep the base; `min_attraction` may choose no other."""
+        if self.base is not None:
+            return {}
+        return {"bases": {c: [float(one["base"])] for c, one in plan["columns"].items()}}
+
     def check_params(self) -> None:
         """Refuse both or neither of base and `min_attraction`, and bases where none is chosen."""
         super().check_params()
@@ -167,7 +175,8 @@ class BaseRounding(Rounding):
                 "rounding = 'floor' takes the multiple at or below a value; use it with encoding = "
                 "'group'"
             )
-        for base in () if isinstance(self.bases, str) else self.bases:
+        given = self.bases.values() if isinstance(self.bases, Mapping) else [self.bases]
+        for base in (one for bases in given if not isinstance(bases, str) for one in bases):
             _BASE.check("bases", base)
 
     def plan(self, summary: Summary, column: str, draws: Draws) -> ColumnPlan:
@@ -231,8 +240,9 @@ class BaseRounding(Rounding):
             start, end, _ = too_small(values, back, base, up, is_open)
             return bool(start == end)
 
-        if self.bases != "smallest":
-            bases = _nice_bases(values) if self.bases == "nice" else sorted(self.bases)
+        given: Any = per_column(self.bases, column, "bases")
+        if given != "smallest":
+            bases = _nice_bases(values) if given == "nice" else sorted(given)
             found = next((float(base) for base in bases if works(base)), math.inf)
             if found == math.inf:
                 raise self._none(summary, column)
@@ -254,12 +264,14 @@ class BaseRounding(Rounding):
             )
         return {"base": _in_few_digits(base, works), "none_below": bound}
 
-    def _none(self, summary: Summary, column: str) -> BadInput:
-        listed = "" if isinstance(self.bases, str) else f" of {self.bases}"
+    def _none(self, summary: Summary, column: str) -> Unmet:
+        given: Any = per_column(self.bases, column, "bases")
+        listed = "" if isinstance(given, str) else f" of {given}"
         remedy = "list a larger one" if listed else "few lie on one side of 0; use ends = 'open'"
-        return BadInput(
+        return Unmet(
             f"column '{column}': no base{listed} leaves {self.min_attraction} "
-            f"{'records' if summary.holders is None else 'units'} at each multiple; {remedy}"
+            f"{'records' if summary.holders is None else 'units'} at each multiple",
+            remedy,
         )
 
     def apply(self, plan: ColumnPlan, values: np.ndarray, draws: Draws) -> np.ndarray:

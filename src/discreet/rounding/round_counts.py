@@ -121,6 +121,10 @@ class RoundCounts(ColumnMethod):
         said = [f"{', '.join(names)}: {_in_words(rule)}" for rule, names in told.items() if names]
         return "; ".join(said)
 
+    def carried(self, plan: Mapping[str, Any]) -> dict[str, Any] | str:
+        """Keep the parameters, which say all that there is to decide."""
+        return {}
+
     def decide(self, summary: Summary, column: str) -> ColumnPlan:
         """Take the rule, and count what it hides."""
         rule = per_column(self.rule, column, "rule")

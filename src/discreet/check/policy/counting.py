@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -32,11 +32,18 @@ class Classes:
     counts: np.ndarray  # records, or units, of each tuple
     weights: np.ndarray | None = None  # the people whom they stand for, by weight
     at_most: bool = False  # units are meant, and records counted: there are no more
+    of_units: bool = False  # units are counted: one that is in several tuples, in each of them
 
     @property
     def told(self) -> np.ndarray:
         """Which tuples tell anything; suppressed records do not."""
         return np.asarray((self.codes >= 0).any(axis=0))
+
+    def many(self, which: np.ndarray) -> str:
+        """Say how many records some tuples have, of all; of units, how many classes they are."""
+        if self.of_units:
+            return f"{int(which.sum()):,} of {int(self.told.sum()):,} classes"
+        return f"{int(self.counts[which].sum()):,} of {int(self.counts.sum()):,} records"
 
     def matched(self) -> np.ndarray:
         """Count the records that agree with each tuple wherever neither is null."""
@@ -61,7 +68,8 @@ def classes(case: Case, columns: Sequence[str]) -> Classes:
     shown = case.shown
     at_most = shown.units is not None and not shown.tells_units
     table, counts = (shown.records if at_most else shown).over(columns)
-    return _merged(table, columns, counts, None, at_most)
+    found = _merged(table, columns, counts, None, at_most)
+    return replace(found, of_units=shown.tells_units)
 
 
 def weighed(case: Case, columns: Sequence[str]) -> Classes | None:

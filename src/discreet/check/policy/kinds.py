@@ -138,7 +138,10 @@ def columns(rule: ColumnsRule, case: Case) -> Found:
         return Found("open", f"{what}: {said}", None, needs)
     settled = case.recipe.roles.not_identifiers
     if hidden := opaque(case, settled):
-        needs = f"say what {quoted(hidden)} hold: rename them, or list them under not_identifiers"
+        holds, it = ("holds", "it") if len(hidden) == 1 else ("hold", "them")
+        needs = (
+            f"say what {quoted(hidden)} {holds}: rename {it}, or list {it} under not_identifiers"
+        )
         return Found("open", f"{what}: names such as these tell nothing", None, needs)
     excused = dict.fromkeys(opaque(case), "has a name that tells nothing") | excused
     if excused:

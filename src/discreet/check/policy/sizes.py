@@ -67,17 +67,17 @@ def k(rule: KRule, case: Case) -> Found:
         return _nothing_told(columns)
     sizes = _sizes(own, rule.nulls, case)
     low = own.told & (sizes < rule.least)
-    records, total = int(own.counts[low].sum()), int(own.counts.sum())
+    records = int(own.counts[low].sum())
     smallest = int(sizes[own.told].min())
     over = f"over {listed(columns)}"
     if not low.any():
         found = f"the smallest class has {counted(smallest, noun.removesuffix('s'))}, {over}"
         return _in_units(own, found)
     reading = ", a null or star standing for anything" if rule.nulls == "match" else ""
-    found = (
-        f"{records:,} of {total:,} {noun} share their values with fewer than "
-        f"{rule.least}; the smallest class has {smallest}, {over}{reading}"
-    )
+    shared = f"have fewer than {rule.least} {noun}; the smallest has"
+    if not own.of_units:
+        shared = f"share their values with fewer than {rule.least}; the smallest class has"
+    found = f"{own.many(low)} {shared} {smallest}, {over}{reading}"
     if rule.nulls == "match" and case.shown.tells_units:
         return Found("open", found, records, _NO_MATCHES)
     return Found("missed", found, records, larger_classes(case, rule.least, columns))
@@ -160,13 +160,14 @@ def risk(rule: RiskRule, case: Case) -> Found:
         records = int(own.counts.sum())
         figure = risks.max(initial=0.0) if largest else (risks * own.counts).sum() / max(records, 1)
         kept = figure <= rule.most + _ROUNDING
-        over = int(own.counts[risks > rule.most + _ROUNDING].sum())
+        above = risks > rule.most + _ROUNDING
+        over = int(own.counts[above].sum())
         found = (
             f"{rule.rule.replace('-', ' ')} {percent(figure)}{how}; the rule allows "
             f"{percent(rule.most)}"
         )
         if not kept:
-            found += f"; {over:,} of {records:,} records are above it"
+            found += f"; {own.many(above)} are above it"
         least = math.ceil(1 / rule.most - _ROUNDING) if rule.most else math.inf
         remedy = "" if kept else larger_classes(case, least, case.keys(rule), not largest)
         return Found("kept", found) if kept else Found("missed", found, over, remedy)
@@ -182,8 +183,9 @@ def at_risk(rule: AtRiskRule, case: Case) -> Found:
         over = int(own.counts[risks > rule.over + _ROUNDING].sum())
         kept = over <= rule.most * records + _ROUNDING
         share = percent(over / max(records, 1))
+        noun = "units, each counted once in a class," if own.of_units else "records"
         found = (
-            f"{over:,} of {records:,} records ({share}) have a risk above "
+            f"{over:,} of {records:,} {noun} ({share}) have a risk above "
             f"{percent(rule.over)}{how}; the rule allows {percent(rule.most)}"
         )
         least = math.ceil(1 / rule.over - _ROUNDING) if rule.over else math.inf
