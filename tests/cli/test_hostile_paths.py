@@ -2,6 +2,7 @@
 
 import os
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -110,3 +111,22 @@ def test_names_with_line_ends_are_names(folder, run):
     assert run("check", "out\nput", "--original", "two\nlines.csv")[0] == 0
     again = refusal(run, "protect", "two\nlines.csv", *more)
     assert again == r"out\nput exists; choose another place, or replace it with --force"
+
+
+def test_names_from_files_do_not_steer_the_terminal(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bell = "\x1b]0;own\x07"
+    rows = "".join(f"{age},x\n" for age in range(20, 60))
+    Path("in.csv").write_text(f"age,a{bell}b\n{rows}")
+    Path("recipe.toml").write_text(
+        '[roles]\nquasi = ["age"]\n[[steps]]\nmethod = "\\u001b]0;own\\u0007"\ncolumns = ["age"]\n'
+    )
+    for command in (
+        ("inspect", "in.csv"),
+        ("recipe", "check", "recipe.toml"),
+        ("protect", "in.csv", "--recipe", "recipe.toml", "--out", "out"),
+    ):
+        _, out, told = run(*command)
+        assert "\x1b" not in out + told, command
+        assert "\x07" not in out + told, command
+        assert r"\x1b]0;own\x07" in out + told, command

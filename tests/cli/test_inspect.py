@@ -47,6 +47,20 @@ def test_a_table_on_a_terminal(run, monkeypatch):
     assert "Riskiest keys" in text
 
 
+def test_no_name_of_a_column_is_cut_on_a_narrow_terminal(run, monkeypatch):
+    long = "d" * 60
+    write_table(make_households(300, seed=3).rename_columns({"disease": long}), "long.csv")
+    for width in (80, 100):
+        shown = Console(force_terminal=True, width=width, record=True)
+        monkeypatch.setattr(show, "out", shown)
+        run("long.csv")
+        framed = [line for line in shown.export_text().splitlines() if line[:1] == "│"]
+        names = "".join(line.split("│")[1].strip() for line in framed)
+        assert "marital_status" in names
+        assert long in names
+        assert max(map(len, framed)) <= width
+
+
 def test_json(run):
     code, out, _ = run("in.csv", "--json", *PLAIN, "r.toml")
     content = json.loads(out)

@@ -216,8 +216,8 @@ def test_inspect_searches_for_the_steps(place, run):
 
 
 def test_the_recipe_of_the_docs_can_be_searched():
-    text = (Path(__file__).parents[2] / "docs/search.md").read_text("utf-8")
-    content = tomllib.loads(text.split("```toml\n")[1].split("```")[0])
+    text = (Path(__file__).parents[2] / "docs/howto/search.md").read_text("utf-8")
+    content = tomllib.loads(text.split('```toml title="roles.toml"\n')[1].split("```")[0])
     task = read_task(make_households(200, seed=3), content)
     assert task.risk.value == 0.05
     assert task.standards == {"correlations": 0.1}

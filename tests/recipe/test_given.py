@@ -60,7 +60,7 @@ def test_a_search_and_a_sweep_take_roles(given):
     ("given", "said"),
     [
         (5, "a recipe must be a Recipe, Roles, a dict or a path, not int"),
-        (None, "a recipe must be a Recipe, Roles, a dict or a path, not NoneType"),
+        ([], "a recipe must be a Recipe, Roles, a dict or a path, not list"),
         ("none.toml", "the recipe none.toml cannot be read: No such file or directory"),
         ({}, "the recipe: 'roles' is missing"),
         ({"steps": []}, "the recipe: 'roles' is missing"),

@@ -43,7 +43,7 @@ def test_a_rule_is_of_its_policy_s_date_or_of_its_own():
 def test_a_policy_is_a_shipped_one_or_a_file(tmp_path):
     assert Policy.load("example").name == "example"
     (tmp_path / "own.toml").write_text("title = 3")
-    with pytest.raises(BadInput, match=r"own\.toml: 'title' should be a valid string, not 3"):
+    with pytest.raises(BadInput, match=r"own\.toml: 'title' should be text in quotes, not 3"):
         Policy.load(tmp_path / "own.toml")
     (tmp_path / "own.toml").write_text("title =")
     with pytest.raises(BadInput, match="is not TOML"):
@@ -62,7 +62,7 @@ def test_every_kind_of_rule_is_known_and_documented():
 
     models = {one for one in below(Rule) if one.__name__ != "OfColumns"}
     assert set(KINDS.values()) == models
-    text = (Path(__file__).parents[2] / "docs" / "policies.md").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "policies.md").read_text("utf-8")
     for kind in KINDS:
         assert f"| `{kind}` |" in text, kind
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli import complete, options
 from discreet.errors import BadInput
 
 
@@ -22,9 +23,16 @@ def app(
         typer.Option(help="A folder that files may be opened from; can be repeated."),
     ] = None,
     engine: Annotated[
-        str, typer.Option(help="memory or duckdb; auto: memory if the table fits, else duckdb.")
+        str,
+        typer.Option(
+            help="memory or duckdb; auto: memory if the table fits, else duckdb.",
+            autocompletion=complete.measuring,
+        ),
     ] = "auto",
-    port: Annotated[int, typer.Option(help="Port on this machine; 0: any that is free.")] = 0,
+    memory: options.Memory = None,
+    port: Annotated[
+        int, typer.Option(help="Port on this machine; 0: any that is free.", min=0, max=65535)
+    ] = 0,
     host: Annotated[str, typer.Option(hidden=True)] = "127.0.0.1",
     browser: Annotated[bool, typer.Option(help="Open it in the browser.")] = True,
 ) -> None:
@@ -41,4 +49,10 @@ def app(
         ) from None
     if file is not None and not file.exists():
         raise BadInput(f"{file} does not exist")
-    serve(file, workspace, port, browser, folder or (), engine)
+    if engine not in ("auto", "memory", "duckdb"):
+        raise BadInput(f"the app works in memory or on DuckDB; --engine cannot be '{engine}'")
+    if memory is not None:
+        from discreet.engines.choice import megabytes
+
+        megabytes(memory)  # What is no size is said before the page is there.
+    serve(file, workspace, port, browser, folder or (), engine, memory)

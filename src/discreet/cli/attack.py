@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from discreet.cli import options, show
+from discreet.cli.show import escape
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.assessment.attacked import Attacked
-    from discreet.attacks import Attack
 
 
 @options.reads_files
@@ -65,7 +64,7 @@ def attack(
     with show.stages() as tell:
         found = attacked(
             original, releases[0], holdout=holdout, known=names, secret=secret, queries=queries,
-            engine=engine, memory=memory, dialect=dialect, tell=tell,
+            engine=engine, memory=memory, dialect=dialect, progress=tell,
         )  # fmt: skip
     if as_json:
         show.print_json(found.to_dict())
@@ -75,27 +74,17 @@ def attack(
 
 def _print(found: Attacked) -> None:
     """Print the attacks as a table, and a sentence each."""
-    from discreet.attacks._excess import percent
+    from discreet.report.attacked import attack_sentences, attack_table
 
-    heads = ("attack", "in the original", "not in it", "by a guess", "excess (95 % interval)")
-    table = Table(*heads, title="Attacks")
-    for one in found.attacks:
-        low, high = map(percent, one.interval)
-        rates = (one.attack, one.control, one.guess)
-        figures = ("-" if rate is None else f"{percent(rate.value)} %" for rate in rates)
-        excess = f"{percent(one.excess)} ({low} to {high})"
-        table.add_row(escape(_name(one)), *figures, excess)
+    content = found.to_dict()
+    laid = attack_table(content)
+    table = Table(*laid.head, title="Attacks")
+    for row in laid.rows:
+        table.add_row(*map(escape, row))
     show.out.print(table, crop=False)
-    for one in found.attacks:
-        said = f"{_name(one)}: {one.said}"
-        show.out.print(said[0].upper() + said[1:], markup=False, soft_wrap=True)
+    for said in attack_sentences(content):
+        show.out.print(said, markup=False, soft_wrap=True)
     for name, why in found.left_out.items():
         show.out.print(f"Left out: {name}: {why}.", markup=False, soft_wrap=True)
     for note in found.notes:
         show.out.print(f"Note: {note}.", markup=False, soft_wrap=True)
-
-
-def _name(one: Attack) -> str:
-    if one.name == "singling out":
-        return f"{one.name}, {'one column' if one.detail['mode'] == 'one' else 'several columns'}"
-    return f"{one.name} of {one.detail['secret']}" if "secret" in one.detail else one.name

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import options, show
+from discreet.cli import complete, options, show
 from discreet.errors import BadInput
 
 
@@ -25,7 +25,10 @@ def assess(
         Path | None, typer.Option("--recipe", help="The recipe, if there is no internal folder.")
     ] = None,
     measure: Annotated[
-        list[str] | None, typer.Option(help="Take only this measure; can be repeated.")
+        list[str] | None,
+        typer.Option(
+            help="Take only this measure; can be repeated.", autocompletion=complete.measures
+        ),
     ] = None,
     population: options.People = None,
     engine: options.Measuring = "auto",
@@ -76,10 +79,18 @@ def compare(
         Path | None, typer.Option("--out", help="Write the comparison to this .html or .json file.")
     ] = None,
     risk: Annotated[
-        str, typer.Option(help="Risk to rank by: linkage, or a figure like individual_risk.mean.")
+        str,
+        typer.Option(
+            help="Risk to rank by: linkage, or a figure like individual_risk.mean.",
+            autocompletion=complete.risks,
+        ),
     ] = "linkage",
     loss: Annotated[
-        str, typer.Option(help="Loss to rank by: information_loss, or a figure like il1s.")
+        str,
+        typer.Option(
+            help="Loss to rank by: information_loss, or a figure like il1s.",
+            autocompletion=complete.losses,
+        ),
     ] = "information_loss",
     force: options.ForceFile = False,
     engine: options.Measuring = "auto",

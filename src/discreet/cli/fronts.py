@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from discreet.progress import progress_line
+
 if TYPE_CHECKING:
     from discreet.tuning.trials import Progress
 
@@ -210,15 +212,3 @@ def progress(
         return
     with Console(stderr=True).status("reading the table ...") as status:
         yield lambda so_far: status.update(progress_line(so_far, minutes, evaluations))
-
-
-def progress_line(so_far: Progress, minutes: float | None, evaluations: int | None) -> str:
-    """Say how far a search is."""
-    of = "" if evaluations is None else f" of {evaluations:,}"
-    limit = "" if minutes is None else f" of {60 * minutes:.0f}"
-    tried = f"{so_far.evaluations:,}{of} tried, {so_far.seconds:.0f}{limit} s"
-    if so_far.doing != "searching":
-        return f"{tried}; {so_far.doing}"
-    best = so_far.best
-    found = "" if best is None else f"; best risk {best.risk:.3g}, loss {best.loss:.3g}"
-    return f"{tried}{found} (Ctrl-C ends it)"

@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from discreet.cli import options, show
 from discreet.cli.proposed import searched, tried
+from discreet.cli.recipe import check_target
+from discreet.cli.show import escape
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.inspection import Inspection
-    from discreet.inspection.inspection import ColumnLook
     from discreet.inspection.proposal import Proposal
 
-_HEADINGS = ("column", "kind", "distinct", "nulls", "unique", "range", "probably", "why")
 _COLOURS = {"identifiers": "red", "quasi": "yellow", "confidential": "magenta"}
 
 
@@ -57,7 +56,7 @@ def inspect(
     from discreet.inspection.proposal import proposed_hierarchy
 
     if write_recipe is not None:
-        _check_recipe(write_recipe, file, force)
+        check_target(write_recipe, file, force)
     if interactive and write_recipe is None:
         raise BadInput("--interactive asks for roles, so it needs --write-recipe")
     with show.progress(f"looking at {file.name}"):
@@ -135,15 +134,6 @@ def _seen_from(folder: Path | None, recipe: Path | None) -> str | None:
     return Path(os.path.relpath(folder.absolute(), recipe.absolute().parent)).as_posix()
 
 
-def _check_recipe(recipe: Path, file: Path, force: bool) -> None:
-    if recipe.is_dir() or not recipe.absolute().parent.is_dir():
-        raise BadInput(f"cannot write a recipe to {recipe}: name a file in a folder that exists")
-    if recipe.exists() and recipe.samefile(file):
-        raise BadInput(f"{recipe} is the table; choose another name for the recipe")
-    if recipe.exists() and not force:
-        raise BadInput(f"{recipe} exists; choose another name, or replace it with --force")
-
-
 def _say(text: str, quiet: bool = False) -> None:
     if not quiet:
         show.out.print(escape(text), soft_wrap=True)
@@ -170,51 +160,30 @@ def _ask(seen: Inspection) -> dict[str, str]:
     return answers
 
 
-def _row(look: ColumnLook, rows: int) -> tuple[str, ...]:
-    span = "" if look.smallest is None else f"{look.smallest} to {look.largest}"
-    notes = [look.guess.reason]
-    if look.dates:
-        notes.append(f"dates as text, {look.dates}")
-    if look.missing:
-        listed = ", ".join(f"'{v}' ({why})" for v, why in list(look.missing.items())[:3])
-        notes.append(f"missing? {listed}")
-    doubt = "" if look.guess.sure else "?"
-    return (
-        look.name,
-        look.kind,
-        f"{look.distinct:,}",
-        f"{look.nulls / rows:.1%}",
-        f"{look.unique:.1%}",
-        span,
-        f"{look.guess.role}{doubt}",
-        "; ".join(notes),
-    )
-
-
 def _print(seen: Inspection) -> None:
     from discreet.inspection.proposal import why_no_recipe
+    from discreet.report.inspected import HEAD, key_rows, look_row
 
-    rows = [_row(look, seen.rows) for look in seen.columns]
-    keys = [
-        (" x ".join(key.columns), f"{key.singled_out:.1%}{' (estimated)' * key.estimated}")
-        for key in seen.keys.riskiest
-    ]
+    content = seen.to_dict()
+    rows = [look_row(look, seen.rows) for look in content["columns"]]
+    keys = key_rows(content["keys"]["riskiest"])
     title = f"{seen.rows:,} records, {len(rows)} columns"
     if show.out.is_terminal:
-        table = Table(*_HEADINGS, title=title)
+        # A long name goes on in the next line: cut, two columns may look like one.
+        table = Table(*(Column(head, overflow="fold") for head in HEAD), title=title)
         for row in rows:
             role = row[6].rstrip("?")
             cells = [escape(cell) for cell in row]
             cells[6] = f"[{_COLOURS.get(role, 'default')}]{cells[6]}[/]"
             table.add_row(*cells)
         show.out.print(table)
-        riskiest = Table("key", "singles out", title="Riskiest keys")
+        riskiest = Table(Column("key", overflow="fold"), "singles out", title="Riskiest keys")
         for key in keys:
             riskiest.add_row(*(escape(cell) for cell in key))
         show.out.print(riskiest)
     else:
         print(title)
-        _plain([_HEADINGS, *rows])
+        _plain([HEAD, *rows])
         print("\nRiskiest keys")
         _plain([("key", "singles out"), *keys])
     _say(f"Note: {seen.keys.note}. All roles are guesses; those with ? are doubtful.")
@@ -225,7 +194,10 @@ def _print(seen: Inspection) -> None:
 
 def _plain(rows: list[tuple[str, ...]]) -> None:
     """Print columns side by side, at full width."""
-    clean = [tuple(cell.replace("\n", " ").replace("\t", " ") for cell in row) for row in rows]
+    clean = [
+        tuple(show.visible(cell).replace("\n", " ").replace("\t", " ") for cell in row)
+        for row in rows
+    ]
     widths = [max(len(cell) for cell in column) for column in zip(*clean, strict=True)]
     for row in clean:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import app as the_app
-from discreet.cli import options, policies, show
+from discreet.cli import complete, options, policies, show
 from discreet.cli.attack import attack
 from discreet.cli.compare import assess, compare
 from discreet.cli.demo import demo
 from discreet.cli.inspect import inspect
+from discreet.cli.invent import invent
+from discreet.cli.recipe import recipes
 from discreet.cli.report import report
 from discreet.cli.reproduce import reproduce
 from discreet.cli.risk import risk
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Statistical disclosure control: from a table to one you can share, with the proof.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -55,7 +56,7 @@ def main() -> None:
         # A reader that stops listening, such as `head`, is not a failed check.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
-        app()
+        app(prog_name="discreet")
     except SystemExit as ended:
         # A query that is stopped reports an interruption, whatever the signal was.
         sys.exit(128 + asked[0] if asked and ended.code else ended.code)
@@ -69,22 +70,24 @@ def main() -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"discreet: {message}", file=sys.stderr)
+    print(f"discreet: {show.visible(message)}", file=sys.stderr)
     return code
 
 
 def _warn(message: Warning | str, *where: Any, **more: Any) -> None:
-    print(f"discreet: warning: {message}", file=sys.stderr)
+    print(f"discreet: warning: {show.visible(str(message))}", file=sys.stderr)
 
 
 @app.callback(invoke_without_command=True)
 def _top(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and its commit.")
+    ] = False,
 ) -> None:
     if version:
-        from discreet import __version__
+        from discreet.version import version as told
 
-        print(__version__)
+        print(f"discreet {told()}")
         raise typer.Exit
 
 
@@ -95,15 +98,32 @@ app.command()(inspect)
 @options.reads_files
 def protect(
     file: options.TableFile,
-    recipe: options.RecipeFile,
     out_path: Annotated[
         Path, typer.Option("--out", help="Folder to write, or a file such as shared.csv.")
     ],
+    recipe: Annotated[Path | None, typer.Option(help="TOML file with roles and steps.")] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(help="Instead of a recipe, internal/ of an earlier release: apply its plan."),
+    ] = None,
+    suppress: Annotated[
+        bool,
+        typer.Option("--suppress", help="With --plan: suppress what would break a promise."),
+    ] = False,
+    anew: Annotated[
+        list[int] | None,
+        typer.Option(help="With --plan: number of a step to decide on anew; may be repeated."),
+    ] = None,
+    same_pseudonyms: Annotated[
+        bool,
+        typer.Option("--same-pseudonyms", help="With --plan: keep the key of its pseudonyms."),
+    ] = False,
     format: Annotated[
         str | None,
         typer.Option(
             help="csv, parquet, xlsx, sav, dta, ... (parquet for Parquet, else csv); several with "
-            "commas."
+            "commas.",
+            autocompletion=complete.formats,
         ),
     ] = None,
     force: options.Force = False,
@@ -112,7 +132,11 @@ def protect(
         typer.Option("--csv-safe", help="Quote text that spreadsheets take for formulas."),
     ] = False,
     engine: Annotated[
-        str, typer.Option(help="memory, duckdb or spark; auto: memory if it fits, else duckdb.")
+        str,
+        typer.Option(
+            help="memory, duckdb or spark; auto: memory if it fits, else duckdb.",
+            autocompletion=complete.engines,
+        ),
     ] = "auto",
     memory: options.Memory = None,
     master: Annotated[str | None, typer.Option(help="Spark master, such as local[4].")] = None,
@@ -123,24 +147,27 @@ def protect(
         float | None,
         typer.Option(help="Share of the records to set aside for attacks, such as 0.1."),
     ] = None,
+    any_key: Annotated[
+        bool, typer.Option("--any-key", help="With --plan: take one that a colleague's key sealed.")
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print every step, finding and figure.")
     ] = False,
     as_json: options.Json = False,
     **dialect: str | None,
 ) -> None:
-    """Protect a table by a recipe: writes public/ to share and internal/ to keep.
+    """Protect a table by a recipe, or by the plan of an earlier release.
 
+    Writes public/ to share and internal/ to keep.
     Exits with 1 and writes nothing if a promise is broken; exits with 1 if the release misses a
     rule of the policy that the recipe names.
     """
-    from discreet.flow.protection import protect_to
-    from discreet.recipe import Recipe
+    from discreet.flow.protection import asked_for, protect_to
 
     with show.stages() as tell:
         found = protect_to(
             file,
-            Recipe.load(recipe),
+            asked_for(recipe, plan, suppress, anew or (), same_pseudonyms, any_key),
             out_path,
             engine,
             format=format,
@@ -195,7 +222,11 @@ def check(
         Path | None, typer.Option(help="The recipe, if there is no internal folder.")
     ] = None,
     engine: Annotated[
-        str, typer.Option(help="memory or duckdb; auto: memory if the tables fit.")
+        str,
+        typer.Option(
+            help="memory or duckdb; auto: memory if the tables fit.",
+            autocompletion=complete.measuring,
+        ),
     ] = "auto",
     memory: options.Memory = None,
     public_key: Annotated[
@@ -294,7 +325,8 @@ def methods(as_json: options.Json = False) -> None:
         show.methods(rows)
 
 
+app.add_typer(recipes, name="recipe")
 app.command(name="app")(the_app.app)
 app.command(name="policies")(policies.policies)
-for command in (demo, reproduce):
+for command in (invent, demo, reproduce):
     app.command()(command)

@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli import complete
+
 TableFile = Annotated[Path, typer.Argument(help="CSV, Parquet, Excel, SPSS, Stata, SAS ...")]
 Original = Annotated[Path, typer.Argument(help="The original table.")]
 ReleasePath = Annotated[Path, typer.Argument(help="Release folder, or released file.")]
@@ -22,7 +24,11 @@ People = Annotated[
     int | None, typer.Option("--population", min=1, help="People of whom the table is a sample.")
 ]
 Measuring = Annotated[
-    str, typer.Option(help="memory or duckdb; auto: memory if it fits, else duckdb.")
+    str,
+    typer.Option(
+        help="memory or duckdb; auto: memory if it fits, else duckdb.",
+        autocompletion=complete.measuring,
+    ),
 ]
 # How a file is written: options of every command that reads one, given to it as `**dialect`.
 DIALECT = {

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Column, Table
 
-from discreet.cli import options, show
+from discreet.cli import complete, options, show
+from discreet.cli.show import escape
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 Named = Annotated[
     str | None,
-    typer.Option(help="Policy to hold it against: a name (`discreet policies`) or file."),
+    typer.Option(
+        help="Policy to hold it against: a name (`discreet policies`) or file.",
+        autocompletion=complete.policies,
+    ),
 ]
 Population = Annotated[
     Path | None, typer.Option(help="Table with numbers of people, for the rules of a policy.")
@@ -84,7 +87,10 @@ def _group(text: str) -> tuple[str, list[str]]:
 
 def policies(
     name: Annotated[
-        str | None, typer.Argument(help="One of them, or a file, to see its rules.")
+        str | None,
+        typer.Argument(
+            help="One of them, or a file, to see its rules.", autocompletion=complete.policies
+        ),
     ] = None,
     as_json: options.Json = False,
 ) -> None:

@@ -18,7 +18,10 @@ def tried(proposal: Proposal, seen: Inspection) -> tuple[Proposal, dict[str, Any
     """Try a few ways to treat the keys; return also what is to be told."""
     from discreet.inspection.candidates import try_out
 
-    proposal, choice = try_out(proposal, seen)
+    try:
+        proposal, choice = try_out(proposal, seen)
+    except BadInput as error:
+        return proposal, {"said": f"Note: nothing was found: {error}."}
     if choice is None:
         return proposal, {"said": "Nothing was tried: the recipe has no keys to treat."}
     ways = [one.to_dict() | {"taken": one is choice.taken} for one in choice.tried]

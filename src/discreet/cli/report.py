@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from discreet.cli import options, show
+from discreet.cli.show import escape
 from discreet.errors import BadInput
 
 # A terminal this wide has room for how to read a figure.

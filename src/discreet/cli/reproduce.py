@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from discreet.cli import options, show
+from discreet.cli import complete, options, show
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -30,7 +30,10 @@ _INTRODUCTION = (
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="rounding, porop, deficient or all.")],
+    paper: Annotated[
+        str,
+        typer.Argument(help="rounding, porop, deficient or all.", autocompletion=complete.papers),
+    ],
     table: Annotated[
         str | None, typer.Option(help="Only this table, as the paper numbers it.")
     ] = None,

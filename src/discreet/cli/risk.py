@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from discreet.cli import options, show
+from discreet.cli.show import escape
 from discreet.errors import BadInput
 
 

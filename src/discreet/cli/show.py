@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import sys
 import typing
 from collections.abc import Callable, Iterator
@@ -12,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.markup import escape, render
+from rich.markup import escape as as_text
+from rich.markup import render
 from rich.table import Column, Table
 
 if TYPE_CHECKING:
@@ -29,8 +31,26 @@ _COLOURS = {
 }
 
 out = Console(highlight=False)
+# What would steer a terminal: names of columns and of methods come from files.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Words up to this length stay on one line, and so all figures and names of measures.
 LONGEST_WORD = 48
+
+
+def visible(text: str) -> str:
+    r"""Write control characters out, line ends and tabs excepted.
+
+    Examples
+    --------
+    >>> visible("a" + chr(27) + "[2Jb")
+    'a\\x1b[2Jb'
+    """
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def escape(text: str) -> str:
+    """Return text as it is for a console that reads markup, and control characters written out."""
+    return as_text(visible(text))
 
 
 @contextmanager
@@ -56,22 +76,31 @@ def stages() -> Iterator[Callable[[str], None]]:
     with Progress(*columns, console=Console(stderr=True)) as shown:
         running: list[TaskID] = []
 
-        def tell(what: str) -> None:
+        def finish() -> None:
             for task in running:
                 shown.update(task, total=1, completed=1)
+
+        def tell(what: str) -> None:
+            finish()
             running[:] = [shown.add_task(escape(what), total=None)]
 
         yield tell
+        # Else the last stage would stand there as if it were still under way.
+        finish()
 
 
 def release(release: Release, assessment: Assessment, written: Path, verbose: bool = False) -> None:
     """Print what to decide by, in 25 lines at most; with `verbose` all that is known."""
     from discreet.check.folders import find_release
     from discreet.report.decision import decision
+    from discreet.report.words import plan_words
 
-    decide_by(decision(release.facts(assessment=assessment)), verbose)
+    told = release.log.get("plan")
+    decide_by(decision(release.facts(assessment=assessment)), verbose, bool(told))
     if verbose:
         _everything(release, assessment)
+    if told:
+        out.print(f"[bold]Plan:[/bold] {escape(plan_words(told))}", soft_wrap=True)
     *most, last = [str(written), *(path.name for path in tables(release, written)[1:])]
     shared = f"{', '.join(most)} and {last}" if most else last
     policy = None if release.check is None else release.check.policy
@@ -94,12 +123,12 @@ def tables(release: Any, written: Path) -> list[Path]:
     return found + ([second_of(one) for one in found] if release.recipe.apart else [])
 
 
-def decide_by(found: dict[str, Any], verbose: bool = False) -> None:
-    """Print the decision page, and with `verbose` all of it."""
+def decide_by(found: dict[str, Any], verbose: bool = False, more: int = 0) -> None:
+    """Print the decision page, with room for some lines more, and with `verbose` all of it."""
     from discreet.report.decision import CLOSING, MOST_LINES, decision_lines
 
     colour = {True: "bold green", False: "bold red", None: "bold"}[found["verdict"]["passed"]]
-    for line in decision_lines(found, out.width, None if verbose else MOST_LINES - CLOSING):
+    for line in decision_lines(found, out.width, None if verbose else MOST_LINES - CLOSING - more):
         name, text = line[:10], line[10:]
         if name.strip() == "Verdict":
             first, colon, rest = text.partition(":")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli import options, show
+from discreet.cli import complete, options, show
 from discreet.cli.fronts import axes
 from discreet.cli.fronts import progress as told_progress
 from discreet.cli.search import (
@@ -38,12 +38,16 @@ def sweep(
         list[str] | None,
         typer.Option(
             help="A parameter and its values: k=2..20, k=2..20..2, quality=loss,nue; where several "
-            "steps have it 2.k=3,5 or generalize.k=3,5. Can be repeated."
+            "steps have it 2.k=3,5 or generalize.k=3,5. Can be repeated.",
+            autocompletion=complete.parameters,
         ),
     ] = None,
     best: Annotated[
         str | None,
-        typer.Option(help="Tell the best by SRC, NVIr, NVRr, loss, risk or seconds."),
+        typer.Option(
+            help="Tell the best by SRC, NVIr, NVRr, loss, risk or seconds.",
+            autocompletion=complete.best,
+        ),
     ] = None,
     risk: Risk = None,
     loss: Loss = None,

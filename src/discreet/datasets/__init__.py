@@ -1,5 +1,6 @@
-"""Data to try things on: invented households and clinic visits, and loaders of reference files."""
+"""Data to try things on: invented people, visits and companies, and reference files."""
 
+from discreet.datasets.businesses import make_businesses
 from discreet.datasets.episodes import make_episodes
 from discreet.datasets.households import make_households
 from discreet.datasets.reference import (
@@ -19,6 +20,7 @@ __all__ = [
     "load_census",
     "load_eia",
     "load_tarragona",
+    "make_businesses",
     "make_episodes",
     "make_households",
     "write_households",

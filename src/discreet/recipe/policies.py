@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from datetime import date as Day
@@ -11,7 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from discreet.errors import BadInput, nearest
-from discreet.recipe.wording import say
+from discreet.recipe.wording import not_toml, say, wanted
 
 # The shipped ones, a file each.
 FOLDER = Path(__file__).with_suffix("")
@@ -415,6 +416,28 @@ class Policy(BaseModel):
             rule.date = rule.date or self.date
         return self
 
+    @property
+    def k(self) -> int:
+        """The smallest k that keeps the rules about how many share all keys; 1 where none asks.
+
+        Examples
+        --------
+        >>> Policy.load("ema-0070").k, Policy.load("cihi").k, Policy.load("acro").k
+        (11, 20, 1)
+        """
+        needed: dict[str, int] = {}
+        for number, rule in enumerate(self.rules):
+            if isinstance(rule, KRule):
+                k = rule.least
+            elif isinstance(rule, RiskRule) and rule.rule == "largest-risk" and rule.most:
+                k = math.ceil(1 / rule.most - 1e-9)
+            else:
+                continue
+            if rule.columns is None and rule.group is None:
+                own = rule.either or str(number)
+                needed[own] = min(k, needed.get(own, k))
+        return max(needed.values(), default=1)
+
     @classmethod
     def load(cls, given: str | Path) -> Policy:
         """Read a policy: a shipped one by its name, or a TOML file."""
@@ -437,7 +460,7 @@ class Policy(BaseModel):
         try:
             content = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise BadInput(f"{source} is not TOML: {error}") from None
+            raise BadInput(f"{source} is not TOML: {not_toml(str(error))}") from None
         return cls.from_dict({"name": name} | content, source)
 
     @classmethod
@@ -499,5 +522,4 @@ def _say(error: ValidationError) -> str:
         return f"{number} ({kind}): '{keys}' is missing"
     if first["type"] == "value_error":
         return f"{number}: {first['ctx']['error']}"
-    wanted = first["msg"].removeprefix("Input should be ")
-    return f"{number} ({kind}): '{keys}' should be {wanted}, not {first['input']!r}"
+    return f"{number} ({kind}): '{keys}' should be {wanted(first)}, not {first['input']!r}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union
@@ -17,8 +17,10 @@ from pydantic import (
     Field,
     SerializeAsAny,
     ValidationError,
+    ValidationInfo,
     create_model,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
@@ -26,15 +28,30 @@ from discreet.draws import PREDICTABLE_BELOW, SEED_BITS
 from discreet.errors import BadInput, nearest
 from discreet.method import Method
 from discreet.private import write_private
+from discreet.recipe.lines import line_of, lines_of
 from discreet.recipe.policies import Against, policy_in
 from discreet.recipe.roles import Roles
-from discreet.recipe.wording import say
+from discreet.recipe.rules import broken_rules, broken_step, no_frames
+from discreet.recipe.schema import described
+from discreet.recipe.wording import Misfit, Where, not_toml, say, told
 from discreet.registry import find_method, methods, parameters
-from discreet.utility.formulas import read_formula
 
 
 class Step(BaseModel):
-    """One step: a method, its columns and its parameters (fields of the method's own model)."""
+    """One step: a method, its columns and its parameters (fields of the method's own model).
+
+    Attributes
+    ----------
+    method : str
+        What is done.
+    columns : list of str
+        The columns to treat.
+    promise : bool
+        False: what the method would promise is not promised, and a later step may alter the
+        columns.
+    precision : {"input", "full"}
+        The type and decimals of the input, or values as they were computed.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -59,47 +76,23 @@ class Step(BaseModel):
         return plan["k"] if isinstance(k, str) and plan is not None else k
 
     @model_validator(mode="after")
-    def _usable(self) -> Step:
-        if not self.columns:
-            raise ValueError("columns is empty; name the columns to treat")
-        for position, column in enumerate(self.columns):
-            if column in self.columns[:position]:
-                raise ValueError(f"column '{column}' is listed twice")
-        for name, value in self.parameters().items():
-            for column in value if isinstance(value, Mapping) else ():
-                if isinstance(column, str) and column not in self.columns:
-                    raise ValueError(
-                        f"{name} names '{column}', which is not among the step's columns; "
-                        + nearest(column, self.columns)
-                    )
-        method = self.build()
-        method.check_params()
-        self._refuse_meaningless()
-        along = [column for column in method.takes_along if column not in self.columns]
+    def _usable(self, info: ValidationInfo) -> Step:
+        for path, said in broken_step(self):
+            if info.context is None:
+                raise Misfit(said, *path)
+            info.context.append((path, said))
+        along = [column for column in self.build().takes_along if column not in self.columns]
         if along:
             self.columns = [*self.columns, *along]
         return self
 
-    def _refuse_meaningless(self) -> None:
-        """Refuse numbers of records, and of values, that everything keeps."""
-        given = self.parameters()
-        models = given.get("privacy") or ()
-        k = given.get("k")
-        sizes = [*(k.values() if isinstance(k, Mapping) else [k])]
-        sizes += [getattr(model, "k", None) for model in models]
-        sizes += [one["k"] for one in given.get("combinations") or ()]
-        subsets = given.get("subsets")
-        sizes += subsets.values() if isinstance(subsets, Mapping) else ()
-        if any(isinstance(size, int) and size < 2 for size in sizes):
-            raise ValueError("k = 1 lets every record stand alone; set k = 2 or more")
-        for model in models:
-            # Recursive diversity with l = 1 bounds the share of the most frequent value by c.
-            bounded = getattr(model, "c", None) is not None and model.c <= 1
-            if getattr(model, "l", 2) <= 1 and not bounded:
-                raise ValueError(
-                    f"l = {model.l:g} asks for one value of '{model.column}' in each class, which "
-                    "all have; set l = 2 or more"
-                )
+    @model_serializer(mode="wrap")
+    def _without_consent(self, write: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        """Leave out a `min_count` that nobody gave: spelt out, it allows points of one record."""
+        written = write(self)
+        if "min_count" not in self.model_fields_set:
+            written.pop("min_count", None)
+        return written
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The model of a method is made at run time, so that no module has it.
@@ -138,6 +131,7 @@ class Recipe(BaseModel):
     Attributes
     ----------
     roles : Roles
+        What each column is.
     steps : list of steps
         In order. Each has `method`, `columns`, the method's parameters, `promise` (default true)
         and `precision` ("input": the input's type and decimals; "full": as computed).
@@ -183,6 +177,9 @@ class Recipe(BaseModel):
         The file of a key that the draws of single cells are made with, as a release keeps one in
         `internal/`, or "new": releases of one key have the same noise in the same cell, as long as
         the noise has the same parameters. By default, each release draws anew.
+    follows : dict
+        The release whose plan the steps are settled by: its number (`release`) and the SHA-256 of
+        its plan.json (`plan`), as `protect` with a plan writes them.
     publish_noise : bool
         Give the exact parameters of perturbing steps in the external report, which otherwise
         says low, medium or high.
@@ -217,6 +214,7 @@ class Recipe(BaseModel):
     seed_for: dict[Literal["input", "recipe", "kept"], str] | None = None
     pseudonym_key: str | None = Field(default=None, repr=False)
     project_key: str | None = Field(default=None, repr=False)
+    follows: dict[Literal["release", "plan"], str] | None = None
     publish_noise: bool = False
     counts: Literal["rows", "units", "households"] | None = None
     known_rows: Annotated[int, Field(ge=1)] | None = None
@@ -225,7 +223,7 @@ class Recipe(BaseModel):
     indicators: list[str] | None = None
     population: Annotated[int, Field(ge=1)] | None = None
     policy: str | Against | None = None
-    holdout: float | None = None
+    holdout: Annotated[float, Field(gt=0, le=0.5)] | None = None
     roles: Roles
     steps: list[SerializeAsAny[Step]] = Field(default_factory=list)
 
@@ -241,63 +239,19 @@ class Recipe(BaseModel):
     @classmethod
     def _by_method(cls, steps: Any) -> Any:
         """Validate each step by the model of its method."""
+        if isinstance(steps, Mapping):
+            raise ValueError("each step begins with [[steps]], in two pairs of brackets")
         if not isinstance(steps, list):
             return steps
         return [read_step(step, number) for number, step in enumerate(steps, start=1)]
 
     @model_validator(mode="after")
-    def _rules(self) -> Recipe:
-        named = self.roles.named()
-        held: dict[str, int] = {}
-        if self.counts not in (None, "rows") and self.counted is None:
-            wanted = str(self.counts).removesuffix("s")
-            raise ValueError(f'counts = "{self.counts}" needs their column: the role {wanted}')
-        if self.known_rows is not None and self.linked is None:
-            raise ValueError(
-                "known_rows is for rows that can be seen to belong together: list the unit under "
-                "pseudonyms, or release a household"
-            )
-        if self.linked is not None:
-            self._refuse_beside_links(self.linked)
-        for number, step in enumerate(self.steps, start=1):
-            where = f"step {number} ({step.method})"
-            for column in step.columns:
-                role = named.get(column)
-                if role in ("identifiers", "pseudonyms", "unit", "household"):
-                    raise ValueError(f"{where} treats '{column}', whose role is {role}")
-                if column in held:
-                    raise ValueError(
-                        f"{where} would alter '{column}' after step {held[column]} "
-                        f"({self.steps[held[column] - 1].method}) promised something about it; "
-                        f"set promise = false in step {held[column]}, or leave the column out"
-                    )
-                if column in self.roles.untouched:
-                    raise ValueError(f"{where} treats '{column}', which is listed as untouched")
-            method = step.build()
-            if method.supervised and self.roles.target is None:
-                raise ValueError(f"{where} needs classes: give their column the role target")
-            if method.supervised and self.roles.target in step.columns:
-                raise ValueError(f"{where} treats '{self.roles.target}', the target it aims at")
-            if method.promise and step.promise:
-                held.update(dict.fromkeys((*step.columns, *method.reads), number))
-            # Whoever knows the draws of a differentially private step has no epsilon against them.
-            accepted = self.allow_predictable_seed and not method.private
-            if method.is_random and self.has_predictable_seed and not accepted:
-                otherwise = "" if method.private else ", or set allow_predictable_seed = true"
-                raise ValueError(
-                    f"seed = {self.seed} can be found by trying, which undoes {where}; leave "
-                    f"seed out (a secret one is drawn and kept with the release){otherwise}"
-                )
-        for text in self.indicators or ():
-            self._refuse_indicator(text, named)
-        if len(self.added) > 1:
-            raise ValueError("there is one second table: put all of it into one step anatomy")
-        for column in self.roles.quasi:
-            if column not in self.treated and column not in self.roles.untouched:
-                raise ValueError(
-                    f"no step treats the quasi column '{column}'; add a step, or list it under "
-                    "untouched to release it as it is"
-                )
+    def _rules(self, info: ValidationInfo) -> Recipe:
+        for path, said in broken_rules(self):
+            # Who wants to know of all of them gives a list.
+            if info.context is None:
+                raise Misfit(said, *path)
+            info.context.append((path, said))
         return self
 
     @property
@@ -335,65 +289,6 @@ class Recipe(BaseModel):
             return roles.unit
         shown = roles.household is not None and roles.release_household
         return roles.household if shown and self.known_rows is not None else None
-
-    def _refuse_beside_links(self, linked: str) -> None:
-        """Refuse promises that would not hold of what the rows of a unit show together."""
-        judged = []
-        for number, step in enumerate(self.steps, start=1):
-            promise = step.build().promise if step.promise else None
-            where = f"step {number} ({step.method})"
-            if step.method == "local-suppression":
-                raise ValueError(
-                    f"{where} does not protect what rows that are linked by '{linked}' show "
-                    "together; use generalize with global recoding"
-                )
-            alone = [column for column in step.columns if column in self.roles.quasi]
-            if promise in ("k-per-value", "k-per-tuple") and alone:
-                raise ValueError(
-                    f"{where} treats the quasi column '{alone[0]}' row by row, but rows are linked "
-                    f"by '{linked}'; put it into a step generalize, or set promise = false"
-                )
-            if promise == "wildcard-k":
-                raise ValueError(
-                    f"{where}: null_policy = 'match' does not keep what rows that are linked by "
-                    f"'{linked}' show together; use 'value'"
-                )
-            judged += [where] * (promise == "privacy-models")
-        if len(judged) > 1:
-            raise ValueError(
-                f"rows are linked by '{linked}', which {' and '.join(judged)} would each look at "
-                "alone; put their columns into one step"
-            )
-        if judged and self.counted not in (None, linked):
-            raise ValueError(
-                f"rows are linked by '{linked}', but k counts the values of '{self.counted}'; set "
-                "counts so that both are the same"
-            )
-        home = self.roles.household if self.roles.release_household else None
-        if judged and home not in (None, linked):
-            raise ValueError(
-                f"rows are linked by '{linked}', and '{home}' would link more of them; set "
-                "release_household = false"
-            )
-
-    def _refuse_indicator(self, text: str, named: Mapping[str, str]) -> None:
-        """Refuse an indicator that cannot be read, or of a column that is not released."""
-        try:
-            formula = read_formula(text)
-        except BadInput as error:
-            raise ValueError(f"indicators: {error}") from None
-        for column in formula.columns:
-            role = named.get(column)
-            kept = ("quasi", "confidential", "insensitive", "weight")
-            if role is None and self.roles.rest in (None, "drop"):
-                so = " and is dropped by rest = 'drop'" if self.roles.rest == "drop" else ""
-                raise ValueError(
-                    f"indicators: '{text}' names '{column}', which has no role{so}; "
-                    + nearest(column, [name for name, own in named.items() if own in kept])
-                )
-            if role is not None and role not in kept:
-                fate = "is replaced" if role in ("pseudonyms", "household") else "is dropped"
-                raise ValueError(f"indicators: '{text}' names '{column}', which {fate} ({role})")
 
     @property
     def treated(self) -> list[str]:
@@ -461,13 +356,25 @@ class Recipe(BaseModel):
 
     @classmethod
     def load(cls, path: str | Path) -> Recipe:
-        """Read a recipe from a TOML file."""
-        return cls.from_dict(content_of(path), source=str(path))
+        """Read a recipe from a TOML file; a message about it names the line."""
+        path = Path(path)
+        text = text_of(path)
+        return cls._of_text(text, in_folder(_parse(text, str(path)), path.parent), str(path))
 
     @classmethod
     def from_toml(cls, text: str, source: str = "the recipe") -> Recipe:
-        """Read a recipe from TOML text."""
-        return cls.from_dict(_parse(text, source), source=source)
+        """Read a recipe from TOML text; a message about it names the line."""
+        return cls._of_text(text, _parse(text, source), source)
+
+    @classmethod
+    def _of_text(cls, text: str, content: dict[str, Any], source: str) -> Recipe:
+        try:
+            return cls.model_validate(content)
+        except ValidationError as error:
+            path, said = told(error, cls)[0]
+            line = line_of(lines_of(text), path, said)
+            where = source if line is None else f"{source}, line {line}"
+            raise BadInput(f"{where}: {said}") from None
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], source: str = "the recipe") -> Recipe:
@@ -480,7 +387,8 @@ class Recipe(BaseModel):
     def dump(self, path: str | Path | None = None) -> str:
         """Return the recipe as TOML text, every parameter spelt out; write it if given a path.
 
-        A file with a seed or a key can be read by its owner only.
+        Only a `min_count` that nobody gave stays open, so that points of one record are refused on
+        other rows too. A file with a seed or a key can be read by its owner only.
         """
         text = tomli_w.dumps(self.model_dump(exclude_none=True))
         if path is not None:
@@ -495,21 +403,28 @@ class Recipe(BaseModel):
         """Return the JSON schema of a recipe, for editors that complete and check as one types."""
         one: Any = Union[tuple(map(_step_model, methods()))]  # noqa: UP007
         steps: Any = list[Annotated[one, Discriminator("method")]]
-        whole = create_model("Recipe", __base__=cls, steps=(steps, ...))
-        return whole.model_json_schema()
+        whole = create_model("Recipe", __base__=cls, __doc__=cls.__doc__, steps=(steps, []))
+        return described(whole, Step)
 
 
-def content_of(path: str | Path) -> dict[str, Any]:
-    """Read what a TOML file holds, with paths relative to its folder; nothing is validated."""
+def content_of(path: str | Path, folder: Path | None = None) -> dict[str, Any]:
+    """Read what a TOML file holds, with paths relative to its folder, or another one.
+
+    Nothing is validated.
+    """
     path = Path(path)
+    found: dict[str, Any] = in_folder(_parse(text_of(path), str(path)), folder or path.parent)
+    return found
+
+
+def text_of(path: Path) -> str:
+    """Read the text of a recipe."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise BadInput(f"the recipe {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise BadInput(f"the recipe {path} is not valid UTF-8") from None
-    found: dict[str, Any] = _in_folder(_parse(text, str(path)), path.parent)
-    return found
 
 
 def needed_columns(recipe: Recipe, names: Sequence[str]) -> list[str]:
@@ -523,13 +438,13 @@ def _parse(text: str, source: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{source} is not TOML: {error}") from None
+        raise BadInput(f"{source} is not TOML: {not_toml(str(error))}") from None
 
 
-def _in_folder(content: Any, folder: Path) -> Any:
+def in_folder(content: Any, folder: Path) -> Any:
     """Resolve paths of hierarchies, populations, a policy and a key from the recipe's folder."""
     if isinstance(content, dict):
-        content = {key: _in_folder(value, folder) for key, value in content.items()}
+        content = {key: in_folder(value, folder) for key, value in content.items()}
         for key in ("pseudonym_key", "project_key"):
             if isinstance(content.get(key), str) and content[key] != NEW_KEY:
                 content[key] = str(folder.absolute() / content[key])
@@ -550,28 +465,35 @@ def _in_folder(content: Any, folder: Path) -> Any:
         for column, path in named.items() if isinstance(named, dict) else ():
             if isinstance(path, str):
                 named[column] = str(folder.absolute() / path)
-    return [_in_folder(item, folder) for item in content] if isinstance(content, list) else content
+    return [in_folder(item, folder) for item in content] if isinstance(content, list) else content
 
 
 def read_step(step: Any, number: int) -> Any:
-    """Validate a step by the model of its method."""
+    """Validate a step by the model of its method; raise the first of what is wrong."""
+    made, wrong = tried_step(step, number)
+    for path, said in wrong:
+        raise Misfit(said, *path)
+    return made
+
+
+def tried_step(step: Any, number: int) -> tuple[Any, list[tuple[Where, str]]]:
+    """Validate a step by the model of its method; return it, and all that is wrong, with where."""
+    at = number - 1
     if isinstance(step, Step) or not isinstance(step, Mapping):
-        return step
+        return step, []
     if "method" not in step:
-        raise ValueError(f"step {number} has no method")
+        return step, [((at,), f"step {number} has no method")]
     name = step["method"]
     if not isinstance(name, str) or name not in methods():
-        raise ValueError(f"step {number}: there is no method '{name}'; {nearest(name, methods())}")
+        said = f"step {number}: there is no method '{name}'; {nearest(name, methods())}"
+        return step, [((at, "method"), said)]
     model = _step_model(name)
+    made: Any = step
+    wrong: list[tuple[Where, str]] = []
     try:
-        made = model.model_validate(dict(step))
+        made = model.model_validate(dict(step), context=wrong)
     except ValidationError as error:
-        raise ValueError(f"step {number} ({name}): {say(error, model)}") from None
-    for one in made.parameters().get("privacy") or ():
-        source = getattr(getattr(one, "population", None), "source", None)
-        if source is not None and not isinstance(source, Path):
-            raise ValueError(
-                f"step {number} ({name}): a recipe names the file of its population; write the "
-                "frame to one, such as register.parquet"
-            )
-    return made
+        wrong = told(error, model)
+    else:
+        wrong += [] if wrong else no_frames(made)
+    return made, [((at, *path), f"step {number} ({name}): {said}") for path, said in wrong]

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
 from discreet.errors import BadInput, nearest
-from discreet.recipe.wording import say
+from discreet.recipe.wording import Misfit, Where, say
 
 LISTS = ("identifiers", "quasi", "confidential", "insensitive", "pseudonyms")
 SINGLE = ("household", "weight", "target", "unit", "row_key")
@@ -83,29 +90,40 @@ class Roles(BaseModel):
     not_identifiers: list[str] = Field(default_factory=list)
 
     @model_validator(mode="after")
-    def _one_role_each(self) -> Roles:
+    def _one_role_each(self, info: ValidationInfo) -> Roles:
+        for path, said in self._broken():
+            # Who wants to know of all of them gives a list.
+            if info.context is None:
+                raise Misfit(said, *path)
+            info.context.append((("roles", *path), said))
+        return self
+
+    def _broken(self) -> Iterator[tuple[Where, str]]:
         seen: dict[str, str] = {}
         for role in (*LISTS, "household", "unit"):
-            for column in self._columns_of(role):
-                if column in seen:
-                    other = seen[column]
-                    if other == "pseudonyms" and role in ("household", "unit"):
-                        continue
-                    raise ValueError(
+            for position, column in enumerate(self._columns_of(role)):
+                other = seen.setdefault(column, role)
+                again = position > 0 and column in self._columns_of(role)[:position]
+                if other == "pseudonyms" and role in ("household", "unit"):
+                    continue
+                if other != role or again:
+                    yield (
+                        (role, position),
                         f"column '{column}' is listed twice under {role}"
                         if other == role
-                        else f"column '{column}' has two roles, {other} and {role}; keep one"
+                        else f"column '{column}' has two roles, {other} and {role}; keep one",
                     )
-                seen[column] = role
-        for column in self.untouched:
+        for position, column in enumerate(self.untouched):
             if column not in self.quasi:
-                raise ValueError(f"untouched lists '{column}', which is not a quasi column")
+                said = f"untouched lists '{column}', which is not a quasi column"
+                yield ("untouched", position), said
         if self.household in self.pseudonyms and not self.release_household:
             home = self.household
-            raise ValueError(f"'{home}' is among the pseudonyms, but release_household = false")
+            said = f"'{home}' is among the pseudonyms, but release_household = false"
+            yield ("release_household",), said
         if self.household_level and self.household is None:
-            raise ValueError("household_level needs the column of households: the role household")
-        return self
+            said = "household_level needs the column of households: the role household"
+            yield ("household_level",), said
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Roles:
@@ -152,11 +170,7 @@ class Roles(BaseModel):
                 )
         missing = [column for column in columns if column not in named]
         if missing and self.rest is None:
-            listed = ", ".join(f"'{column}'" for column in missing)
-            raise BadInput(
-                f"no role for column{'s' * (len(missing) > 1)} {listed}; give each a role, "
-                'or set rest = "drop" or rest = "insensitive"'
-            )
+            raise BadInput(no_role(missing))
         rest = self.rest or "drop"
         return {column: named.get(column, rest) for column in columns}
 
@@ -165,3 +179,19 @@ class Roles(BaseModel):
         kept = ["quasi", "confidential", "insensitive", "pseudonyms"]
         kept += ["household"] * self.release_household
         return [column for column, role in self.assign(columns).items() if role in kept]
+
+
+def unreleased(column: str, role: str) -> str:
+    """Say that a step treats or reads a column that is not released, and what to do."""
+    if role == "drop":
+        return f"'{column}', which has no role and is dropped (rest = \"drop\"); give it one"
+    return f"'{column}', which is not released ({role})"
+
+
+def no_role(columns: Sequence[str]) -> str:
+    """Say that columns of a table have no role, and what to do."""
+    listed = ", ".join(f"'{column}'" for column in columns)
+    return (
+        f"no role for column{'s' * (len(columns) > 1)} {listed}; give each a role, "
+        'or set rest = "drop" or rest = "insensitive"'
+    )
