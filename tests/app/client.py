@@ -19,7 +19,7 @@ class Page(TestClient):
         self.space = Workspace(folder)
         self.served = make_app(self.space, roots)
         self.desk = self.served.state.desk
-        self.guard = Guard(self.served, PORT, self.space.session)
+        self.guard = Guard(self.served, PORT)
         self.first_token = self.guard.token
         super().__init__(self.guard, base_url=BASE, follow_redirects=False, **more)
         if signed_in:

@@ -1,12 +1,16 @@
 """Forms made from methods: every method and every privacy model has one."""
 
+import math
+from datetime import date
+
 import pytest
+import tomli_w
 
 from discreet.app.forms import method_fields, model_fields, read_step, toml
 from discreet.errors import BadInput
 from discreet.generalization.models import MODELS
-from discreet.recipe.recipe import read_step as validated
 from discreet.registry import methods
+from tests.app.untouched import untouched
 
 
 @pytest.mark.parametrize("name", methods())
@@ -22,34 +26,58 @@ def test_every_model_has_a_field_for_each_parameter(name):
     assert model_fields(name)
 
 
-def test_a_form_that_is_left_as_it_is_gives_the_step_that_it_shows():
-    step = {
+ROWS = [
+    {"method": "oma", "columns": ["b", "a"], "k": {" pay": 3, "a": 2}, "encoding": "group"},
+    {"method": "kmeans", "columns": ["a"], "n_points": 5, "min_count": 1, "precision": "full"},
+    {"method": "mdav", "columns": ["a"], "k": 2, "keep_ties": False, "promise": False},
+    {"method": "microaggregation", "columns": ["b", "a"], "k": 3, "strata": " pay", "refine": 0},
+    {"method": "top-bottom", "columns": ["a"], "lower": -math.inf, "upper": date(2020, 2, 29)},
+    {"method": "pram", "columns": ["a"], "matrix": {"a": {"é\n": 0.5, '"': 1e-300}}},
+    {"method": "generalize-items", "columns": ["a"], "k": 2, "separator": "\t"},
+    {"method": "anatomy", "columns": ["a"], "l": 2, "confidential": ['" quoted'], "group": '"g'},
+    {
         "method": "generalize",
-        "columns": ["age", "sex"],
+        "columns": ["b", "a"],
         "privacy": [
             {"model": "k-anonymity", "k": 5},
-            {"model": "l-diversity", "l": 2, "column": "ill", "kind": "entropy"},
+            {"model": "l-diversity", "l": 2, "column": "two\nlines", "kind": "distinct"},
+            {"model": "t-closeness", "t": 0.2, "column": " pay", "order": ["1", "true"]},
         ],
-        "suppression_limit": 0.1,
+        "quality": "precision",
+        "suppression_limit": 0.05,
+        "null_policy": "segregate",
         "local": True,
-        "levels": {"age": [0, 2]},
-        "hierarchies": {"age": {"kind": "flat"}, "sex": {"kind": "flat"}},
-    }
-    given = {"columns": step["columns"]}
-    for one in method_fields("generalize"):
-        if one.kind not in ("models", "link"):
-            value = step.get(one.name)
-            shown = "true" if value is True else one.shown(value)
-            given[one.name] = [shown if value is not None or one.kind != "flag" else ""]
-            if one.kind == "flag" and value is None:
-                given[one.name] = ["true" if one.default else ""]
-    for i, model in enumerate(step["privacy"]):
-        given[f"privacy.{i}.model"] = [model["model"]]
-        for one in model_fields(model["model"]):
-            given[f"privacy.{i}.{one.name}"] = [one.shown(model.get(one.name))]
-    found = read_step("generalize", given, step)
-    assert found == step
-    assert validated(found, 1).method == "generalize"
+        "levels": {"a": [0, 2]},
+        "hierarchies": {"a": {"kind": "groups", "tree": {"x": {"y": ["1"]}}}},
+    },
+]
+
+
+@pytest.mark.parametrize("step", ROWS, ids=[step["method"] for step in ROWS])
+def test_a_form_that_is_left_as_it_is_gives_the_step_that_it_shows(page, monkeypatch, step):
+    # What cannot be run is shown too.
+    monkeypatch.setattr("discreet.app.pages.protect._check", lambda step, number: None)
+    recipe = {"roles": {"quasi": ["a"], "insensitive": ["b"]}, "steps": [step]}
+    page.space.replace(tomli_w.dumps(recipe), "as text", page.version)
+    shown = page.get("/protect/step", params={"number": 0}).text
+    answer = page.post("/protect/step", data=untouched(shown, "/protect/step"))
+    assert answer.status_code == 200, answer.text
+    assert page.space.recipe == recipe
+
+
+def test_a_column_that_lost_its_role_stays_in_its_step_until_it_is_taken_out(page):
+    step = {"method": "oma", "columns": ["gone", "income"], "k": 3}
+    recipe = {"roles": {"confidential": ["income"]}, "steps": [step]}
+    page.space.replace(tomli_w.dumps(recipe), "as text", page.version)
+    form = untouched(page.get("/protect/step", params={"number": 0}).text, "/protect/step")
+    assert sorted(form["columns"]) == ["gone", "income"]
+
+
+def test_a_column_that_is_taken_out_of_a_step_takes_its_hierarchy_with_it():
+    before = {"hierarchies": {"age": {"kind": "flat"}, "sex": {"kind": "flat"}}}
+    step = read_step("generalize", {"columns": ["sex"]}, before)
+    assert step["hierarchies"] == {"sex": {"kind": "flat"}}
+    assert "hierarchies" not in read_step("generalize", {"columns": ["job"]}, before)
 
 
 @pytest.mark.parametrize(
@@ -68,5 +96,6 @@ def test_what_cannot_be_read_is_said(name, text, said):
 def test_text_with_quotes_comes_back_from_toml():
     import tomllib
 
-    hostile = {'a"b\n': ["<script>", "\\", 1.5, False], "ü": {"x": "'"}}
+    hostile = {'a"b\n': ["<script>", "\\", 1.5, False], "ü": {"x": "'"}, "\x7f": "\x7f"}
+    hostile |= {"ends": [float("inf"), -float("inf"), 1e-7, 1e22, 2]}
     assert tomllib.loads(f"x = {toml(hostile)}")["x"] == hostile

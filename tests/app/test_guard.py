@@ -1,7 +1,11 @@
 """Requests that must be refused, each for its own reason."""
 
+import os
+import socket
+
 import pytest
 
+from discreet.app import guard
 from tests.app.client import BASE, PORT, Page
 
 EVIL = "http://evil.example"
@@ -40,6 +44,8 @@ def test_the_token_works_once_and_is_swapped_for_a_strict_cookie(stranger):
         ("GET", "/?token=TOKEN", {"host": "evil.example"}, 403),  # DNS rebinding
         ("GET", "/?token=TOKEN", {"host": f"evil.example:{PORT}"}, 403),
         ("GET", "/?token=TOKEN", {"host": f"127.0.0.1:{PORT + 1}"}, 403),
+        ("GET", "/?token=TOKEN", {"host": f"localhost:{PORT}"}, 403),  # ::1 may be another's
+        ("GET", "/?token=TOKEN", {"origin": f"http://localhost:{PORT}"}, 403),
         ("GET", "/?token=TOKEN", {"origin": EVIL}, 403),
         ("GET", "/?token=TOKEN", {"sec-fetch-site": "cross-site"}, 403),
         ("GET", "/data", {"cookie": f"discreet-{PORT}=guess"}, 401),
@@ -80,6 +86,38 @@ def test_other_pages_cannot_post_with_the_cookie(page, headers, status):
     answer = page.post("/recipe/undo", content=b"")
     assert answer.status_code == status
     assert page.version == before
+
+
+@pytest.mark.parametrize(
+    ("mine", "its", "status"),
+    [(1000, 1001, 403), (1000, 1000, 303), (1000, 0, 303), (0, 1001, 303)],
+)
+def test_the_token_is_not_swapped_for_another_user(
+    stranger, tmp_path, monkeypatch, mine, its, status
+):
+    """They can list processes, and see the address that the browser is started with."""
+    ends = f"0100007F:{50000:04X}", f"0100007F:{PORT:04X}"  # A test client's port is 50000.
+    rows = [f" {i}: {one} {other} 01 0:0 0:0 0 {user} 0 1" for i, (one, other, user) in
+            enumerate([(*ends, its), (*ends[::-1], mine), (ends[1], "00000000:0000", 1001)])]  # fmt: skip
+    listed = tmp_path / "tcp"
+    listed.write_text("\n".join(["  sl  local_address", *rows]))
+    monkeypatch.setattr(guard, "_CONNECTIONS", (listed, tmp_path / "none"))
+    monkeypatch.setattr(os, "geteuid", lambda: mine)
+    asked = {"params": {"token": stranger.first_token}}
+    assert stranger.get("/", **asked).status_code == status
+    # A refused request does not use the token up.
+    listed.unlink()
+    stranger.cookies.clear()
+    assert stranger.get("/", **asked).status_code == (303 if status == 403 else 401)
+
+
+@pytest.mark.skipif(not guard._CONNECTIONS[0].exists(), reason="Linux lists connections")
+def test_the_system_lists_who_connects(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            scope = {"client": client.getsockname()}
+            assert guard._users(scope, port) == {os.geteuid()}
 
 
 def test_a_body_that_is_larger_than_it_says_is_refused(page):

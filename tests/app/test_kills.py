@@ -16,7 +16,6 @@ from discreet.check.folders import is_release
 from tests.app.server import Server
 from tests.app.test_jobs import QUICK, same_public
 
-KILLS = 20
 LONGEST = 9.0
 
 
@@ -116,7 +115,8 @@ def check(journey, before):
 
 
 @pytest.mark.slow
-def test_a_server_killed_at_random_moments_loses_nothing(tmp_path, people):
+@pytest.mark.parametrize("kills", [pytest.param(8, marks=pytest.mark.stress), 20])
+def test_a_server_killed_at_random_moments_loses_nothing(tmp_path, people, kills):
     home = tmp_path / "data"
     home.mkdir()
     (home / "people.csv").write_bytes(people.read_bytes())
@@ -124,7 +124,7 @@ def test_a_server_killed_at_random_moments_loses_nothing(tmp_path, people):
     journey = Journey(tmp_path / "work", home / "people.csv")
     died = []
     try:
-        for kill in range(KILLS):
+        for kill in range(kills):
             timer = threading.Timer(draw.uniform(0, LONGEST), journey.server.kill)
             timer.start()
             start = time.monotonic()
@@ -154,4 +154,4 @@ def test_a_server_killed_at_random_moments_loses_nothing(tmp_path, people):
     while workers(journey.space):
         assert time.monotonic() < end
         time.sleep(0.05)
-    assert len(died) == KILLS
+    assert len(died) == kills

@@ -1,15 +1,27 @@
 """The pages: what they show, what they change, and what they must not show."""
 
+import asyncio
 import html
+import os
+import re
+import threading
+import time
 import tomllib
+from pathlib import Path
 
+import httpx
 import pyarrow as pa
 import pyarrow.csv
 import pytest
 
+from discreet.app import look
+from discreet.app.pages.data import bars
 from discreet.app.server import STAGES
+from discreet.errors import BadInput
+from discreet.inspection.encoded import encode_table
 from discreet.recipe import Recipe
-from tests.app.client import Page, text_of
+from discreet.table import read_table, write_table
+from tests.app.client import BASE, Page, text_of
 
 HOSTILE = '"><script>alert(1)</script>{{ 7*7 }}'
 
@@ -41,6 +53,15 @@ def test_the_first_look_gives_roles_and_a_click_changes_one(page):
     assert "hx-swap-oob" in answer.text
     page.post("/recipe/undo", content=b"")
     assert "income" in page.space.recipe["roles"]["confidential"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[2**60 + i for i in range(20)], [1e308 * (-1) ** i * (1 + i / 99) for i in range(20)]],
+)
+def test_numbers_that_hardly_differ_or_differ_as_far_as_can_be_have_a_picture(values):
+    column = encode_table(pa.table({"x": values}))["x"]
+    assert max(bars(column)) == 1.0
 
 
 def test_many_columns_get_a_role_at_once_and_a_single_role_only_one(page):
@@ -84,7 +105,7 @@ def test_a_step_that_moved_meanwhile_is_not_overwritten(page):
 
 
 def test_hostile_names_and_values_are_text(tmp_path, people):
-    names = [HOSTILE, "a\nb", "c;d", "sex"]
+    names = [HOSTILE, "a\nb", "c;d", " two  blanks"]
     values = [
         [f"{HOSTILE}{i % 3}" for i in range(60)],
         ["x"] * 60,
@@ -99,7 +120,7 @@ def test_hostile_names_and_values_are_text(tmp_path, people):
         page.open(path)
         columns = [look.name for look in page.desk.look.seen.columns]
         data = {"role": "quasi", "version": page.version, "column": columns}
-        page.post("/data/role", data=data)
+        assert page.post("/data/role", data=data).status_code == 200
         for where in (
             "/data/columns", "/risk/figures", "/protect/steps", "/protect/step?number=0&method=oma",
             "/hierarchies", "/explore/sliders", "/recipe/problem",
@@ -107,7 +128,10 @@ def test_hostile_names_and_values_are_text(tmp_path, people):
             found = page.get(where)
             assert "<script>alert" not in found.text, where
             assert "</script>49" not in html.unescape(found.text), where
+        choice = html.unescape(page.get("/hierarchies").text)
         for name in columns:
+            # Without a value, a browser sends the words of an option with one blank between them.
+            assert f'<option value="{name}"' in choice
             found = page.get("/hierarchies/tree", params={"column": name})
             assert found.status_code == 200
             assert "<script>alert" not in found.text
@@ -123,6 +147,20 @@ def test_files_outside_the_folders_are_not_opened(page, path):
     assert "root:" not in answer.text
     assert page.space.input == before
     assert page.get("/data/files", params={"folder": "/etc"}).status_code == 422
+
+
+def test_a_name_that_is_not_utf_8_does_not_hide_the_others(page):
+    """As old archives have them: no page can show them, nor a form send them."""
+    folder = page.space.input.parent / "old"
+    (folder / "new").mkdir(parents=True)
+    for name in (b"gr\xf6\xdfe.csv", b"gr\xf6\xdfer.csv"):
+        Path(os.fsdecode(os.path.join(os.fsencode(folder), name))).touch()
+    shown = page.get("/data/files", params={"folder": str(folder)})
+    assert shown.status_code == 200
+    assert "new/" in shown.text
+    assert "their names are not UTF-8: 2." in shown.text
+    with pytest.raises(BadInput, match="not UTF-8 cannot be worked on here"):
+        page.desk.folders.find(os.fsdecode(os.fsencode(folder) + b"/gr\xf6\xdfe.csv"))
 
 
 @pytest.mark.parametrize(
@@ -251,6 +289,8 @@ def test_a_hierarchy_is_built_by_a_rule_by_hand_and_from_a_file(page):
     for column, kind, levels, spec in (
         ("age", "intervals", "5, 10", {"widths": [5, 10]}),
         ("birth_date", "dates", "month, year", {"levels": ["month", "year"]}),
+        ("birth_date", "dates", "", {}),
+        ("sex", "prefix", "", {}),
     ):
         data = {"column": column, "kind": kind, "levels": levels, "version": page.version}
         assert page.post("/hierarchies/rule", data=data).status_code == 200
@@ -260,31 +300,86 @@ def test_a_hierarchy_is_built_by_a_rule_by_hand_and_from_a_file(page):
     assert "mark the values or groups to gather, and name their group" in unnamed.text
 
 
-def test_sliders_tell_what_the_search_finds(page):
-    page.post("/hierarchies/rule", data={"column": "sex", "kind": "flat", "version": page.version})
-    assert page.get("/explore/sliders").status_code == 200
-    nodes = next(
-        v for k, v in page.desk.look._made.items() if isinstance(k, tuple) and k[0] == "nodes"
+@pytest.mark.parametrize(
+    ("separator", "first", "end"),
+    [(",", "one; or so", "\n"), (";", "one", "\r"), (";", "one", "\r\n")],
+    ids=["a semicolon in a label", "old line ends", "Windows line ends"],
+)
+def test_a_hierarchy_that_is_sent_is_read_like_the_file_of_a_recipe(page, separator, first, end):
+    values = [str(x) for x in page.desk.look.seen.encoded["sex"].values.to_pylist()]
+    wanted = [[value, first if value == values[0] else "other"] for value in values]
+    content = "".join(separator.join(row) + end for row in wanted)
+    data = {"column": "sex", "version": page.version}
+    answer = page.post("/hierarchies/upload", data=data, files={"file": ("h.csv", content)})
+    assert answer.status_code == 200, answer.text
+    assert page.space.recipe["steps"][0]["hierarchies"]["sex"]["rows"] == wanted
+
+
+def test_too_many_values_are_not_gathered_by_hand(page, monkeypatch):
+    monkeypatch.setattr("discreet.app.pages.hierarchies._GATHERED", 20)
+    form = {"column": "age", "group": "old", "value": ["60"], "version": page.version}
+    answer = page.post("/hierarchies/gather", data=form)
+    assert answer.status_code == 422
+    assert "values, too many to gather by hand: build its levels by a rule" in answer.text
+    form |= {"column": "sex", "value": ["female"]}
+    assert page.post("/hierarchies/gather", data=form).status_code == 200
+
+
+def test_a_key_whose_name_has_two_lines_is_chosen_and_gets_a_hierarchy_from_a_file(tmp_path):
+    name = "age\n(years)"
+    pyarrow.csv.write_csv(pa.table({name: ["20", "30"] * 10, "n": range(20)}), tmp_path / "t.csv")
+    page = Page(tmp_path / "work", [tmp_path])
+    page.open(tmp_path / "t.csv")
+    form = {"role": "quasi", "column": ["n", name], "version": page.version}
+    assert page.post("/data/role", data=form).status_code == 200
+    form = {"column": "age\r\n(years)", "version": page.version}
+    assert "tree?column=age%0A%28years%29" in page.get("/hierarchies", params=form).text
+    files = {"file": ("h.csv", b"20;any\n30;any\n")}
+    assert page.post("/hierarchies/upload", data=form, files=files).status_code == 200
+    page.end()
+    assert list(page.space.recipe["steps"][0]["hierarchies"][name]["rows"][0]) == ["20", "any"]
+
+
+def test_the_risk_of_a_large_table_is_that_of_a_sample_until_all_of_it_is_counted(
+    page, people, monkeypatch
+):
+    table = read_table(people)
+    path = people.parent / "large.parquet"
+    write_table(table, path)
+    monkeypatch.setattr(look, "MOST_ROWS", 300)
+    monkeypatch.setattr(look, "SAMPLE", 200)
+    page.open(path)
+    shown = text_of(page.get("/risk/figures").text)
+    found = re.search(
+        r"From a sample of (\d+) of 400 records, drawn at random by whole household", shown
     )
-    best = nodes.best()
-    given = {f"level.{name}": level for name, level in best.levels.items()}
-    shown = text_of(page.get("/explore/node", params=given).text)
-    assert f"{best.suppressed:,} records suppressed" in shown
-    assert "Keeps what is asked" in shown
-    bottom = text_of(page.get("/explore/node", params={f"level.{n}": 0 for n in best.levels}).text)
-    assert "Does not keep what is asked" in bottom
-    taken = page.post("/explore/take", data={**given, "version": page.version})
-    assert taken.status_code == 200
-    assert page.space.recipe["steps"][0]["levels"] == best.levels
-    fixed = page.get("/explore/best", params={**given, "fix": "sex", "level.sex": 1})
-    assert fixed.status_code == 200
+    assert 100 < int(found[1]) < 300
+    assert f"{found[1]} records by" in shown
+    assert "the risk of a record is overstated" in shown
+    said = text_of(answered(lambda: page.get("/risk/among", params={"version": page.version})).text)
+    assert "in the whole table" in said
+    assert "Counting every record" in text_of(page.post("/risk/all").text)
+    whole = text_of(answered(lambda: page.get("/risk/all")).text)
+    assert "sample" not in whole
+    assert "400 records by" in whole
+    assert "400 records by" in text_of(page.get("/risk/figures").text)
+
+
+def answered(ask):
+    """Ask again until there is more than nothing."""
+    for _ in range(600):
+        answer = ask()
+        if answer.status_code != 204:
+            return answer
+        time.sleep(0.05)
+    raise AssertionError("there was no answer")
 
 
 def test_an_error_says_nothing_of_the_data(page, capsys, monkeypatch):
     def broken(*given):
         raise RuntimeError("Ann Miller, 12 High Street")
 
-    monkeypatch.setattr("discreet.app.pages.risk._figures", broken)
+    monkeypatch.setattr("discreet.app.pages.risk._shown", broken)
     page._transport.raise_server_exceptions = False
     answer = page.get("/risk/figures")
     assert answer.status_code == 500
@@ -297,7 +392,7 @@ def test_an_error_says_nothing_of_the_data(page, capsys, monkeypatch):
 def test_what_cannot_be_read_is_said_in_a_sentence(page):
     answer = page.post("/protect/propose", data={"version": page.version, "k": "many"})
     assert answer.status_code == 422
-    assert "k: input should be a valid integer" in text_of(answer.text)
+    assert "k: a whole number is needed" in text_of(answer.text)
 
 
 def test_nobody_is_told_of_requests(page, monkeypatch):
@@ -327,3 +422,44 @@ def test_the_recipe_can_be_edited_as_text(page):
     assert answer.status_code == 422
     assert "the recipe is not TOML" in answer.text
     assert tomllib.loads(page.space.text) == tomllib.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("path", "slow"),
+    [
+        ("/explore/take", "discreet.app.pages.explore._nodes"),
+        ("/hierarchies/upload", "discreet.app.pages.hierarchies._save"),
+        ("/protect/step", "discreet.app.pages.protect.read_step"),
+        ("/data/open", "discreet.app.workspace.Folders.find"),
+        ("/data/dialect", "discreet.app.workspace.Workspace.as_seen"),
+        # What is refused is shown beside the recipe, which somebody may be changing.
+        ("/data/counts", "discreet.app.server._said"),
+    ],
+)
+def test_nobody_waits_for_what_another_page_takes_long_for(page, monkeypatch, path, slow):
+    begun, free, held_up = threading.Event(), threading.Event(), []
+
+    def work(*given):
+        begun.set()
+        held_up.append(not free.wait(3))
+        raise BadInput("that is all")
+
+    monkeypatch.setattr(slow, work)
+    data = {"version": page.version, "number": 0, "method": "generalize", "column": "age"}
+    files = {"file": ("h.csv", "1;2")} if path == "/hierarchies/upload" else None
+
+    async def both():
+        transport = httpx.ASGITransport(page.guard)
+        how = {"base_url": BASE, "headers": page.headers, "cookies": page.cookies, "timeout": 30}
+        async with httpx.AsyncClient(transport=transport, **how) as client:
+            posted = asyncio.create_task(client.post(path, data=data, files=files))
+            while not begun.is_set():
+                await asyncio.sleep(0.01)
+            answer = await client.get("/protect/runs")
+            free.set()
+            return answer.status_code, (await posted).status_code
+
+    answered, refused = asyncio.run(both())
+    assert answered == 200
+    assert refused in (422, 500)
+    assert not any(held_up)

@@ -7,7 +7,9 @@ import re
 import shlex
 import sys
 import time
+import tomllib
 
+import pyarrow
 import pyarrow.csv
 import pytest
 from typer.testing import CliRunner
@@ -80,6 +82,47 @@ def test_marks_of_missing_values_come_and_go_and_k_counts_what_is_said(page):
     assert "counts" not in page.space.recipe
     answer = page.post("/data/counts", data={"counts": "cats", "version": page.version})
     assert answer.status_code == 422
+
+
+@pytest.mark.parametrize("most", [10**9, 100], ids=["whole", "its first rows"])
+def test_what_is_said_to_be_missing_is_missing_on_all_pages(tmp_path, monkeypatch, most):
+    """A column of numbers with a word for those who refused was one of text for ever."""
+    monkeypatch.setattr("discreet.app.look.MOST_BYTES", most)
+    ages = [str(20 + i % 37) if i % 10 else "refused" for i in range(200)]
+    table = pyarrow.table({"age": ages, "sex": ["m", "f"] * 100, "pay": range(200)})
+    pyarrow.csv.write_csv(table, tmp_path / "t.csv")
+    page = Page(tmp_path / "work", [tmp_path])
+    page.open(tmp_path / "t.csv")
+    form = {"column": ["age", "sex"], "role": "quasi", "version": page.version}
+    assert page.post("/data/role", data=form).is_success
+
+    def looked():
+        rows = page.get("/data/columns").text
+        return text_of(re.search(r'data-column="age".*?</tr>', rows, re.S)[0])
+
+    def built():
+        form = {"column": "age", "kind": "intervals", "levels": "5, 10", "version": page.version}
+        return page.post("/hierarchies/rule", data=form)
+
+    assert "text" in looked()
+    assert built().status_code == 422
+    form = {"marker": "refused", "version": page.version}
+    assert page.post("/data/missing", data=form).is_success
+    assert "numeric 20 to 56 37 10 %" in looked()
+    assert "20-24" in built().text
+    # The command takes no such words, and Python does.
+    del page.headers["hx-request"]
+    for path in ("/data", "/hierarchies?column=sex"):
+        shown = page.get(path).text
+        assert 'id="as-command"' not in shown
+        assert "null_markers=[&#39;refused&#39;]" in shown
+    page.headers["hx-request"] = "true"
+    form = {"marker": "refused", "remove": "true", "version": page.version}
+    assert page.post("/data/missing", data=form).is_success
+    assert "text" in looked()
+    page.post("/data/anew", data={"version": page.version})
+    assert "null_markers" not in page.space.recipe
+    page.end()
 
 
 def test_groups_are_gathered_into_groups_of_groups(page):
@@ -167,6 +210,72 @@ def test_steps_change_places_and_a_model_brings_its_fields(page):
     assert 'for="field-publish_minimal"' not in at_once
 
 
+def test_a_form_that_comes_again_is_still_for_the_step_that_it_was_opened_for(page):
+    roles = {"roles": {"quasi": ["age", "sex"]}}
+    page.space.edit("steps", lambda recipe: {**recipe, **roles, "steps": [
+        {"method": "oma", "columns": ["income"], "k": 3},
+        {"method": "generalize", "columns": ["age"], "hierarchies": {"age": {"kind": "flat"}}},
+        {"method": "mondrian", "columns": ["sex"]},
+    ]})  # fmt: skip
+    form = {"number": 1, "method": "generalize", "columns": ["age"], "version": page.version}
+    # In another tab.
+    answer = page.post("/protect/remove", data={"number": 0, "version": page.version})
+    assert answer.status_code == 200
+    kept = page.space.recipe
+    form |= {"privacy.0.model": "k-anonymity"}
+    again = page.post("/protect/step", data={**form, "more": "1"}).text
+    form |= {"version": re.search(r'name="version" value="(\d+)"', again)[1], "privacy.0.k": "7"}
+    answer = page.post("/protect/step", data=form)
+    assert "changed in another tab meanwhile" in answer.text
+    assert page.space.recipe == kept
+    number = re.search(r"Yours is version (\d+)", answer.text)[1]
+    steps = tomllib.loads(page.space.text_of(int(number)))["steps"]
+    assert [step["method"] for step in steps] == ["oma", "generalize", "mondrian"]
+    assert steps[1]["privacy"] == [{"model": "k-anonymity", "k": 7}]
+
+
+def test_a_step_that_is_added_does_not_take_the_place_of_another_tabs(page):
+    steps = [{"method": "oma", "columns": ["income"], "k": 3}]
+    page.space.edit("steps", lambda recipe: {**recipe, "steps": steps})
+    shown = page.get("/protect/steps").text
+    form = re.search(r'hx-get="/protect/step" .*?</form>', shown, re.S)[0]
+    asked = dict(re.findall(r'name="(number|version)" value="(\d+)"', form))
+    # In another tab.
+    more = [*steps, {"method": "oma", "columns": ["assets"], "k": 4}]
+    page.space.edit("another step", lambda recipe: {**recipe, "steps": more})
+    opened = page.get("/protect/step", params={**asked, "method": "noise"}).text
+    opened = re.search(r'<form class="step".*?</form>', opened, re.S)[0]
+    given = dict(re.findall(r'name="(number|version|method)" value="(\w+)"', opened))
+    answer = page.post("/protect/step", data=given | {"columns": "income"})
+    assert "changed in another tab meanwhile" in answer.text
+    assert page.space.recipe["steps"] == more
+
+
+def test_what_is_proposed_for_a_table_is_not_shown_for_another(page, people, monkeypatch):
+    from discreet.inspection import candidates
+
+    other = people.parent / "other.csv"
+    other.write_text(people.read_text())
+    plain = candidates.try_out
+
+    def slow(*given):
+        found = plain(*given)
+        page.open(other)  # In another tab.
+        return found
+
+    monkeypatch.setattr(candidates, "try_out", slow)
+    answer = page.post("/protect/propose", data={"version": page.version})
+    assert (answer.status_code, "another table was opened" in answer.text) == (422, True)
+    assert page.space.proposal is None
+    assert "steps" not in page.space.recipe
+
+
+def test_a_chance_that_needs_too_large_a_k_is_refused(page):
+    answer = page.post("/protect/propose", data={"version": page.version, "risk": "1e-9"})
+    assert answer.status_code == 422
+    assert "that needs k = 1e+11; ask for a k of 100,000 at most" in text_of(answer.text)
+
+
 def test_labels_of_points_do_not_cover_each_other():
     points = [{"number": i, "x": 100 + 3.0 * i, "y": 100.0 + (i % 3)} for i in range(9)]
     placed = labels_of(points)
@@ -182,7 +291,7 @@ def test_labels_of_points_do_not_cover_each_other():
     assert numbers == list(range(9))
 
 
-def test_the_command_and_the_python_of_every_page_run(odd, tmp_path, monkeypatch):
+def test_the_command_and_the_python_of_every_page_run(odd, runs_here, tmp_path, monkeypatch):
     page, path = odd
     page.post("/data/open", data={"path": str(path), "separator": "^"})
     page.get("/data/columns")
@@ -235,3 +344,158 @@ def test_what_is_not_installed_is_said(monkeypatch):
     assert str(found.exception) == (
         "the app needs fastapi; install it with: pip install 'discreet[app]'"
     )
+
+
+def test_amounts_as_text_are_no_identifier_if_somebody_says_so(tmp_path):
+    """Where all ways stop for the same reason, that is said, and not that too much is asked."""
+    people = {
+        "age": [20 + i % 40 for i in range(200)],
+        "sex": ["male", "female"] * 100,
+        "stage": ["I", "II", "III", "IV"] * 50,
+        "cost": [f"{i + 1}.{i:03d},50" for i in range(200)],
+    }
+    pyarrow.csv.write_csv(pyarrow.table(people), tmp_path / "register.csv")
+    page = Page(tmp_path / "work", [tmp_path])
+    page.open(tmp_path / "register.csv")
+    asked = {"k": 3, "l": 1, "blanked": 5}
+    for column in ("stage", "cost"):
+        given = {"role": "confidential", "column": column, "version": page.version}
+        shown = page.post("/data/role", data=given).text
+    assert "cost looks like an identifier" in text_of(shown)
+    refused = page.post("/protect/propose", data=asked | {"version": page.version})
+    assert "'cost' would be released, but looks like an identifier" in html.unescape(refused.text)
+    assert "no way was found" not in refused.text
+    shown = page.post("/data/none", data={"column": "cost", "version": page.version}).text
+    assert "looks like an identifier" not in text_of(shown)
+    proposed = page.post("/protect/propose", data=asked | {"version": page.version})
+    roles = page.space.recipe["roles"]
+    page.end()
+    assert proposed.is_success, proposed.text
+    assert roles["not_identifiers"] == ["cost"]
+    assert "cost" in roles["confidential"]
+
+
+def test_dates_as_text_are_built_by_a_rule_as_they_are_written(tmp_path):
+    days = [f"{1 + i % 28:02d}.{1 + i % 12:02d}.{1950 + i % 50}" for i in range(600)]
+    people = {"born": days, "sex": ["female", "male"] * 300}
+    pyarrow.csv.write_csv(pyarrow.table(people), tmp_path / "people.csv")
+    page = Page(tmp_path / "work", [tmp_path])
+    page.open(tmp_path / "people.csv")
+    form = {"column": "born", "kind": "dates"}
+    shown = page.post("/hierarchies/rule", data=form | {"levels": "year, decade", "version": 2})
+    assert shown.is_success, shown.text
+    spec = page.space.recipe["steps"][0]["hierarchies"]["born"]
+    assert spec == {"kind": "dates", "levels": ["year", "decade"], "format": "%d.%m.%Y"}
+    years = [int(x) for x in re.findall(r"<li>(\d{4}) <", shown.text)]
+    assert len(years) > 10
+    assert years == sorted(years), "in their own order, as numbers are"
+    unknown = form | {"levels": "year, 5 years", "version": page.version}
+    refused = html.unescape(page.post("/hierarchies/rule", data=unknown).text)
+    saved = page.get("/hierarchies/csv", params={"column": "born"}).headers["content-disposition"]
+    rows = b"born;all\n"
+    given = {"column": "born", "version": str(page.version)}
+    wrong = page.post("/hierarchies/upload", data=given, files={"file": ("a.csv", rows)})
+    page.end()
+    assert "there is no level '5 years'" in refused
+    assert saved == "attachment; filename*=UTF-8''born.csv"
+    assert "in 600 rows have no place" in wrong.text
+
+
+def test_what_is_proposed_under_a_policy_has_the_k_that_its_rules_need(page):
+    """Else the run fails by the policy that was chosen beside it."""
+    asked = {"k": 5, "l": 1, "blanked": 20, "policy": "example", "version": page.version}
+    said = text_of(page.post("/protect/propose", data=asked).text)
+    assert "Ways to have 5 or more households" in said, "its own k is larger than the policy's 3"
+    answer = page.post("/protect/propose", data=asked | {"policy": "ema-0070", "version": 3})
+    assert answer.is_success, answer.text
+    said = text_of(answer.text)
+    assert "EMA Policy 0070, publication of clinical data needs k = 11. Ways to have 11" in said
+    models = [model for step in page.space.recipe["steps"] for model in step.get("privacy", [])]
+    sizes = [step["k"] for step in page.space.recipe["steps"] if "k" in step]
+    assert {11} == {*(one["k"] for one in models if "k" in one), *sizes}
+
+
+def test_how_a_file_was_read_is_said_on_the_page(tmp_path):
+    lines = ["ort;alter;größe", *(f"Köln;{20 + i % 9};1,{70 + i % 20}" for i in range(60))]
+    (tmp_path / "leute.csv").write_text("\n".join(lines) + "\n", encoding="cp1252")
+    page = Page(tmp_path / "work", [tmp_path])
+    page.open(tmp_path / "leute.csv")
+    shown = text_of(page.get("/data/columns").text)
+    page.end()
+    assert "leute.csv is not UTF-8 and was read as cp1252" in shown
+    assert str(tmp_path) not in shown
+
+
+def test_what_k_counts_now_is_said_beside_the_choice(page):
+    assert "else rows (now households)" in text_of(page.get("/data/columns").text)
+    given = {"role": "drop", "column": "household_id", "version": page.version}
+    assert "else rows (now rows)" in text_of(page.post("/data/role", data=given).text)
+
+
+def test_levels_that_were_taken_are_no_keys_to_keep(page):
+    """Whoever proposes next would hold on to keys that nobody asked to keep."""
+
+    def kept():
+        return re.findall(r'name="keep" value="(\w+)" checked', page.get("/protect/steps").text)
+
+    assert page.post("/recipe/text", data={"text": RECIPE, "version": page.version}).is_success
+    levels = {"level.age": "2", "level.sex": "0", "version": page.version}
+    assert page.post("/explore/take", data=levels).is_success
+    assert page.space.recipe["steps"][0]["levels"] == {"age": 2, "sex": 0}
+    assert kept() == []
+    asked = {"k": 3, "keep": "sex", "version": page.version}
+    assert page.post("/protect/propose", data=asked).is_success
+    assert kept() == ["sex"]
+
+
+def test_what_a_number_field_holds_is_read_as_people_write_it(page):
+    # A browser lets 1e3 pass as a number.
+    for wrong in ("1e3", "5.5", "many"):
+        answer = page.post("/protect/propose", data={"version": page.version, "k": wrong})
+        assert "k: a whole number is needed" in text_of(answer.text)
+    answer = page.post("/protect/search", data={"minutes": "a few"})
+    assert "minutes: a number is needed" in text_of(answer.text)
+    answer = page.post("/recipe/text", data={"text": "", "version": page.version})
+    assert "text: nothing is given" in text_of(answer.text)
+    page.post("/recipe/text", data={"text": RECIPE, "version": page.version})
+    asked = {"version": page.version, "k": 2, "risk": "25 %"}
+    answer = page.post("/protect/propose", data=asked)
+    assert answer.is_success, answer.text
+    assert "A largest chance of 25 % needs k = 4." in text_of(answer.text)
+
+
+def test_a_group_is_not_named_like_the_top_or_like_a_value_outside_it(page):
+    page.post("/recipe/text", data={"text": RECIPE, "version": page.version})
+    gathered = {"column": "sex", "value": "male", "version": page.version}
+    assert page.post("/hierarchies/gather", data={**gathered, "group": "men"}).is_success
+    before = page.space.recipe
+    gathered = {"column": "sex", "value": "female", "version": page.version}
+    top = page.post("/hierarchies/gather", data={**gathered, "group": "*"})
+    assert top.status_code == 422
+    assert "'*' stands for anything; choose another name" in html.unescape(top.text)
+    other = page.post("/hierarchies/gather", data={**gathered, "group": "male"})
+    assert other.status_code == 422
+    said = html.unescape(other.text)
+    assert (
+        "'male' is a value that is not in this group; mark it too, or choose another name" in said
+    )
+    assert page.space.recipe == before
+    both = {**gathered, "value": ["female", "male"], "group": "male"}
+    assert page.post("/hierarchies/gather", data=both).is_success
+
+
+def test_policies_are_told_by_their_titles(page):
+    shown = page.get("/protect/steps").text
+    assert '<option value="cihi">CIHI, public use file (cihi)</option>' in shown
+
+
+def test_a_file_that_cannot_be_read_leaves_no_word_of_recipes(tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text("a,,c\n1,2,3\n")
+    page = Page(tmp_path / "work", [tmp_path])
+    page.post("/data/open", data={"path": str(path)})
+    refused = page.get("/data/columns")
+    assert refused.status_code == 422
+    assert "column 2 has no name in the header" in refused.text
+    assert "The columns have no roles yet: go to Data." in text_of(page.get("/recipe/problem").text)
+    page.end()

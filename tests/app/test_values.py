@@ -14,6 +14,7 @@ that failed, may name the value of a key that a hierarchy does not have: it is w
 
 import re
 import subprocess
+import time
 
 import httpx
 import pytest
@@ -22,7 +23,7 @@ from tests.app.server import Server
 
 ROWS = 400
 # Each value tells where it comes from.
-PERSON = re.compile(r"\bNAME\w*|\bNOTE\w*")
+PERSON = re.compile(r"\bNAME\w*|\bNOTE\w*|\b5500\d{4}\b")
 SECRET = re.compile(r"\bILL[a-e]\b|\b81\d{5}\b")
 KEY = re.compile(r"\bTOWN[a-f]\b|\b703\d\d\b|\bSEX[mf]\b")
 ANY = re.compile(f"{PERSON.pattern}|{SECRET.pattern}|{KEY.pattern}")
@@ -57,11 +58,13 @@ WRONG = [
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     path = tmp_path_factory.mktemp("values") / "people.csv"
-    lines = ["name,town,age,sex,ill,pay,note"]
+    lines = ["name,town,age,sex,ill,pay,note,passport"]
     for i in range(ROWS):
         town, sex, ill = "abcdef"[i % 6], "mf"[i % 2], "abcde"[i * 7 % 11 % 5]
         age, pay = 70300 + i * 31 % 60, 8100000 + i * 7919 % 99991
-        lines.append(f"NAMEx{i},TOWN{town},{age},SEX{sex},ILL{ill},{pay},NOTEy{i} and more")
+        lines.append(
+            f"NAMEx{i},TOWN{town},{age},SEX{sex},ILL{ill},{pay},NOTEy{i} and more,{55000000 + i}"
+        )
     path.write_text("\n".join(lines) + "\n")
     return path
 
@@ -95,7 +98,7 @@ def heard(table, tmp_path_factory):
     def run():
         post("/protect/run")
         while re.search('class="run (waiting|running)"', post_runs()):
-            pass
+            time.sleep(0.05)
 
     def post_runs():
         return note(page.get("/protect/runs")).text

@@ -137,6 +137,8 @@ FOCUSED = """() => {
 
 def tab_to(page: Page, name: str, tag: str | None = None, most=150):
     """Press Tab until what is called so has the focus; whatever gets it on the way shows it."""
+    # A page that was just opened by a key has its style only once it is loaded.
+    page.wait_for_load_state("load")
     for _ in range(most):
         page.keyboard.press("Tab")
         at = page.evaluate(FOCUSED)

@@ -1,5 +1,6 @@
 """Whole journeys through the app, each ending in a release that the command line gives too."""
 
+import json
 import re
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from discreet.datasets import (
     make_episodes,
     make_households,
 )
+from discreet.engines.choice import choose, memory_needed
 from tests.browser.app import (
     Server,
     browsing,
@@ -70,7 +72,9 @@ def survey(windows, tmp_path_factory):
         page.wait_for_selector("ol.steps li")
         run(page)
         yield server, page, folder
+    ended = server.process.poll()
     server.process.kill()
+    assert ended is None, f"the server ended before its time, with {ended}"
 
 
 def test_a_survey_with_households(survey):
@@ -129,6 +133,7 @@ def test_a_journey_by_keyboard_alone(survey):
     page.keyboard.press("ArrowUp")
     expect(page.locator("select[data-role=assets]")).to_have_value("confidential")
     page.wait_for_function("() => !document.querySelector('.htmx-request')")
+    expect(page.get_by_label("Role of assets")).to_be_focused()
     tab_to(page, "Protect", "A")
     page.keyboard.press("Enter")
     page.wait_for_selector("ol.steps li")
@@ -169,6 +174,93 @@ def test_the_levels_are_moved_by_arrows(survey):
     eventually(lambda: page.inner_text("#node") == before)
 
 
+def test_whoever_drags_a_slider_waits_for_its_last_place_alone(survey):
+    """Each place on the way was counted, one after the other, also when it was left already."""
+    _, page, _ = survey
+    stage(page, "Explore")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    slider = page.get_by_label("age", exact=True)
+    top = int(slider.get_attribute("max"))
+    slider.evaluate(
+        """(one, top) => { for (let i = 0; i < 30; i++) {
+            one.value = (i + top) % 2 ? 0 : top;
+            one.dispatchEvent(new Event("input", {bubbles: true}));
+        } }""",
+        top,
+    )
+    last = page.locator("#node dt", has_text=re.compile("^age$")).locator("+ dd .soft")
+    expect(last).to_have_text(f"level {0 if (29 + top) % 2 else top}")
+    settled(page)
+    assert 1 <= len([url for url in asked if "/explore/node" in url]) <= 3
+
+
+def test_what_is_being_written_stays_when_the_recipe_is_shown_anew(survey):
+    _, page, _ = survey
+    stage(page, "Data")
+    text = page.get_by_label("The recipe as text")
+    before = text.input_value()
+    text.fill(before + "# mine\n")
+    # As a list does, and what comes late, such as figures of a large table.
+    page.evaluate("giveRole(['region'], 'insensitive')")
+    expect(page.locator("select[data-role=region]")).to_have_value("insensitive")
+    settled(page)
+    expect(text).to_have_value(before + "# mine\n")
+    expect(text).to_be_focused()
+    page.get_by_role("button", name="Take this text").click()
+    expect(page.locator("#notice .notice")).to_contain_text("Yours is version")
+    # It is in the history, and the recipe as it is stands here.
+    expect(text).to_have_value(re.compile('insensitive = .*"region"', re.S))
+    expect(text).not_to_have_value(re.compile("# mine"))
+    page.get_by_role("button", name="Undo").click()
+    expect(text).to_have_value(before)
+
+
+def test_who_left_the_recipe_is_not_taken_back_to_it(survey):
+    """A place in the text was kept, and the next notice went there."""
+    _, page, _ = survey
+    stage(page, "Explore")
+    text = page.get_by_label("The recipe as text")
+    before = text.input_value()
+    text.focus()
+    # What comes late, such as the levels themselves.
+    page.evaluate("htmx.ajax('GET', '/explore/sliders', {target: '#sliders', swap: 'innerHTML'})")
+    settled(page)
+    expect(text).to_be_focused()
+    take = page.get_by_role("button", name="Take these levels")
+    take.press("Enter")
+    expect(page.locator("#notice .notice")).to_contain_text("Taken")
+    settled(page)
+    expect(take).to_be_focused()
+    page.get_by_role("button", name="Undo").click()
+    expect(text).to_have_value(before)
+
+
+def test_another_way_is_taken_also_after_a_reload(survey):
+    _, page, _ = survey
+    stage(page, "Protect")
+    before = page.get_by_label("The recipe as text").input_value()
+    page.get_by_role("button", name="Take it").first.click()
+    expect(page.get_by_label("The recipe as text")).not_to_have_value(before)
+    page.reload()
+    settled(page)
+    expect(page.locator("tr.taken")).to_contain_text("in the recipe")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_label("The recipe as text")).to_have_value(before)
+
+
+def test_the_rows_of_a_narrow_page_are_compact(survey):
+    _, page, _ = survey
+    page.set_viewport_size({"width": 390, "height": 900})
+    stage(page, "Data")
+    rows = "[...document.querySelectorAll('#columns tbody tr')].map(one => one.offsetHeight)"
+    heights = sorted(page.evaluate(rows))
+    assert heights[len(heights) // 2] < 90
+    assert heights[-1] < 130
+    assert faults(page) == []
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
 def test_of_two_tabs_the_later_sees_a_notice_and_nothing_is_lost(survey):
     server, first, _ = survey
     stage(first, "Data")
@@ -196,6 +288,69 @@ def test_of_two_tabs_the_later_sees_a_notice_and_nothing_is_lost(survey):
     second.close()
 
 
+def test_many_tabs_leave_the_app_a_connection(survey):
+    server, first, _ = survey
+    hide = """Object.defineProperty(document, "hidden", {value: %s, configurable: true});
+        document.dispatchEvent(new Event("visibilitychange"))"""
+    tabs = []
+    for _ in range(8):
+        tabs.append(first.context.new_page())
+        tabs[-1].goto(f"{server.base}/protect", timeout=10_000)
+        tabs[-1].wait_for_selector("ol.steps li")
+        tabs[-1].evaluate(hide % "true")
+    # One that is looked at again is told what it missed.
+    with tabs[0].expect_response("**/protect/runs"):
+        tabs[0].evaluate(hide % "false")
+    for tab in tabs:
+        tab.close()
+
+
+def test_many_columns_are_marked_at_once_and_a_dead_app_says_so_where_one_looks(windows, serve):
+    """Without a click: a run would seem to go on for ever."""
+    columns = {f"item_{i:02d}": [i, 1, 2, 3] * 10 for i in range(40)}
+    server = serve(pa.table(columns))
+    with browsing(windows) as page:
+        opened(page, server)
+        page.get_by_label("Mark item_03").click()
+        page.get_by_label("Mark item_35").click(modifiers=["Shift"])
+        assert page.locator("input[name=column]:checked").count() == 33
+        # What is chosen for them stays in sight.
+        chosen = page.get_by_label("Role of the marked columns")
+        expect(chosen).to_be_in_viewport()
+        chosen.select_option("insensitive")
+        page.get_by_role("button", name="Give it").click()
+        expect(page.locator("select[data-role=item_20]")).to_have_value("insensitive")
+        expect(page.locator("select[data-role=item_36]")).not_to_have_value("insensitive")
+        stage(page, "Protect")
+        page.get_by_role("heading", name="Runs").scroll_into_view_if_needed()
+        page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        page.said.clear()
+        server.kill()
+        expect(page.locator("#notice")).to_contain_text("not running any more", timeout=20_000)
+        expect(page.locator("#notice .notice")).to_be_in_viewport()
+
+
+def test_roles_that_are_chosen_faster_than_the_app_answers_are_all_given(windows, serve):
+    """All but the first and the last were lost, and the page was told of another tab."""
+    names = [f"item_{i}" for i in range(6)]
+    server = serve(pa.table({name: [i, 1, 2, 3] * 10 for i, name in enumerate(names)}))
+    with browsing(windows) as page:
+        opened(page, server)
+        page.evaluate(
+            """names => { for (const name of names) {
+                const one = document.querySelector(`select[data-role=${name}]`);
+                one.value = "insensitive";
+                one.dispatchEvent(new Event("change", {bubbles: true}));
+            } }""",
+            names,
+        )
+        for name in names:
+            expect(page.locator(f"select[data-role={name}]")).to_have_value("insensitive")
+        settled(page)
+        expect(page.locator("#columns .notice")).to_have_count(0)
+        quiet(page, server)
+
+
 def test_adult_with_hierarchies_built_in_the_page(windows, serve, tmp_path):
     table = load_adult().select(["sex", "age", "race", "education", "salary-class"]).slice(0, 5000)
     server = serve(table, "adult.csv")
@@ -206,9 +361,16 @@ def test_adult_with_hierarchies_built_in_the_page(windows, serve, tmp_path):
         page.get_by_role("button", name="Show it").click()
         settled(page)
         page.get_by_label("Kind").select_option("intervals")
-        page.get_by_label("Levels", exact=True).fill("[5, 10, 40]")
+        page.get_by_label("Levels", exact=True).fill("five")
         page.get_by_role("button", name="Build it").click()
+        expect(page.locator("#notice")).to_contain_text("write the levels")
+        page.said.clear()
+        page.get_by_label("Levels", exact=True).fill("[5, 10, 40]")
+        page.get_by_role("button", name="Build it").press("Enter")
         page.wait_for_selector("text=20-24")
+        # What was wrong is not said any more, and the keyboard is where it was.
+        expect(page.locator("#notice")).to_be_empty()
+        expect(page.get_by_role("button", name="Build it")).to_be_focused()
         page.get_by_label("Key").select_option("race")
         page.get_by_role("button", name="Show it").click()
         settled(page)
@@ -273,11 +435,32 @@ def test_numbers_with_the_search(windows, serve, tmp_path):
         page.wait_for_selector("text=Look at them")
         page.get_by_role("link", name="Look at them").click()
         settled(page)
+        # Which recipes were tried in that time is the machine's.
+        said = re.compile("(least loss within|nearest to) the risk bound")
+        expect(page.locator("main")).to_contain_text(said)
         page.get_by_role("button", name="Take").first.click()
         page.wait_for_selector("text=Taken.")
         run(page)
         compared(page, server, tmp_path)
         quiet(page, server)
+
+
+def test_a_name_without_an_end_stays_within_the_page(windows, serve):
+    table = make_households(200, seed=1).select(["age", "sex", "income"])
+    server = serve(table.rename_columns(["age", "x" * 200, "income"]))
+    with browsing(windows) as page:
+        opened(page, server)
+        stage(page, "Protect")
+        page.get_by_role("button", name="Propose steps").click()
+        page.wait_for_selector("ol.steps li")
+        run(page)
+        for title in STAGES:
+            stage(page, title)
+            for width in (1280, 390):
+                page.set_viewport_size({"width": width, "height": 900})
+                wide = page.evaluate("document.documentElement.scrollWidth")
+                assert wide <= width, f"{title} is {wide} wide"
+            page.set_viewport_size({"width": 1280, "height": 900})
 
 
 def test_a_bad_file_is_said_in_a_sentence_and_another_can_be_opened(windows, serve, tmp_path):
@@ -301,26 +484,38 @@ def test_a_bad_file_is_said_in_a_sentence_and_another_can_be_opened(windows, ser
         compared(page, server, tmp_path)
 
 
-def test_a_table_that_is_worked_on_outside_memory_by_its_path(windows, tmp_path):
+def test_a_table_larger_than_memory_by_its_path(windows, tmp_path):
     folder = tmp_path / "data"
     folder.mkdir()
-    pq.write_table(make_households(20_000, seed=4), folder / "large.parquet")
-    server = Server(tmp_path / "work", "--folder", folder, "--engine", "duckdb")
+    path = folder / "large.parquet"
+    pq.write_table(make_households(400_000, seed=4), path)
+    # Unpacked, the table itself is larger than all the memory that the app is given for it.
+    assert path.stat().st_size < 64 << 20 < memory_needed(path) // 3
+    assert choose("auto", path) == "memory"
+    server = Server(tmp_path / "work", "--folder", folder, "--memory", "64MiB")
     with browsing(windows) as page, stopping(server):
         page.goto(server.url)
-        page.get_by_label("Or by its path").fill(str(folder / "large.parquet"))
+        page.get_by_label("Or by its path").fill(str(path))
         page.get_by_role("button", name="Open", exact=True).click()
         page.wait_for_selector("#roles")
         expect(page.locator("main")).to_contain_text("too large to be looked at whole")
         text = (
-            '[roles]\nidentifiers = ["name"]\nquasi = ["age", "sex"]\nconfidential = ["income"]\n'
-            'rest = "drop"\n[[steps]]\nmethod = "generalize"\ncolumns = ["age", "sex"]\n'
-            'privacy = [{ model = "k-anonymity", k = 50 }]\n'
+            '[roles]\nidentifiers = ["name"]\nhousehold = "household_id"\nquasi = ["age", "sex"]\n'
+            'confidential = ["income"]\nrest = "drop"\n[[steps]]\nmethod = "generalize"\n'
+            'columns = ["age", "sex"]\nprivacy = [{ model = "k-anonymity", k = 50 }]\n'
             'hierarchies = { age = { kind = "intervals", widths = [10] }, sex = { kind = "flat" } }\n'
         )
         page.get_by_label("The recipe as text").fill(text)
         page.get_by_role("button", name="Take this text").click()
         settled(page)
+        stage(page, "Risk")
+        expect(page.locator("#risk")).to_contain_text("of 400,000 records, drawn at random")
+        expect(page.locator("#risk")).to_contain_text("looked for among all: in the whole table")
+        stage(page, "Explore")
+        expect(page.locator("#sliders")).to_contain_text("of 400,000 records, drawn at random")
         run(page)
+        log = (tmp_path / "work/runs/0001/release/internal/log.json").read_text()
+        assert json.loads(log)["engine"] == "duckdb"
         compared(page, server, tmp_path)
+        assert "--memory 64MiB" in page.inner_text("#again")
         quiet(page, server)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,34 +14,41 @@ if TYPE_CHECKING:
     from discreet.app.server import Desk
 
 Same = dict[str, str]
+_CONTROL = r"[\x00-\x1f\x7f-\x9f]"
 
 
 def of_data(desk: Desk) -> Same:
-    """Return how to take the first look."""
+    """Return how to look at the table."""
+    more = _more(desk)
+    given = _arguments(desk, dialect="**", **more)
     return {
-        "command": _command("inspect", [_file(desk)], desk),
-        "python": _python(f"print(discreet.inspect({_arguments(desk, dialect='**')}).to_dict())"),
+        # The command knows what a first look finds, and not what a recipe says.
+        "command": "" if more else _command("inspect", [_file(desk)], desk),
+        "python": _python(f"print(discreet.inspect({given}).to_dict())"),
     }
 
 
 def of_risk(desk: Desk) -> Same:
     """Return how to measure the table: by the recipe, or by its roles while it cannot be run."""
+    options = []
     if ready(desk):
         options = ["--recipe", str(desk.space.recipe_file)]
         given: Any = str(desk.space.recipe_file)
     else:
-        given = measured_roles(desk.space.recipe)
-        options = []
+        given = measured_of_draft(desk.space.recipe)
         for role, option in (("quasi", "keys"), ("confidential", "confidential")):
             if given.get(role):
                 options += [f"--{option}", ",".join(given[role])]
         for role in ("weight", "unit", "household"):
             options += [f"--{role}", given[role]] if role in given else []
-    measured = _arguments(desk, given, engine=desk.look.engine)
-    # The command splits names at commas.
-    names = given.get("quasi", []) if isinstance(given, dict) else []
-    split = any("," in name for name in names)
-    command = "" if split else _command("risk", [_file(desk), *options], desk, desk.look.engine)
+    measured = _arguments(desk, given, engine=desk.look.engine, memory=desk.look.memory or "auto")
+    look = desk.look
+    options += [] if look.memory is None else ["--memory", look.memory]
+    command = _command("risk", [_file(desk), *options], desk, look.engine)
+    # The command takes roles alone, and splits names at commas.
+    draft = given if isinstance(given, dict) else {}
+    if "roles" in draft or any("," in name for name in draft.get("quasi", [])):
+        command = ""
     return {"command": command, "python": _python(f"print(discreet.risk_of({measured}))")}
 
 
@@ -48,7 +56,8 @@ def of_hierarchy(desk: Desk, column: str | None, own: bool) -> Same:
     """Return how to see a key's hierarchy."""
     if column is None:
         return of_data(desk)
-    lines = [f"seen = discreet.inspect({_arguments(desk, dialect='**')})"]
+    more = _more(desk)
+    lines = [f"seen = discreet.inspect({_arguments(desk, dialect='**', **more)})"]
     if own:
         lines += [
             f"recipe = discreet.Recipe.load({str(desk.space.recipe_file)!r})",
@@ -60,7 +69,7 @@ def of_hierarchy(desk: Desk, column: str | None, own: bool) -> Same:
     lines.append(f"print(tree.show(seen.column({column!r}), {column!r}))")
     words = [_file(desk), f"--hierarchy={column}"]
     # The command knows what is proposed, not what a recipe has.
-    command = "" if own else _command("inspect", words, desk)
+    command = "" if own or more else _command("inspect", words, desk)
     return {"command": command, "python": _python(*lines)}
 
 
@@ -69,9 +78,9 @@ def of_releases(desk: Desk, releases: Sequence[Path], search: Mapping[str, Any] 
     commands, lines = [], []
     if len(releases) > 1:
         paths = [str(path) for path in releases]
-        by = ["--risk", "individual_risk.mean", "--out", "compare.html"]
+        by = ["--risk", "attackers.marketer", "--out", "compare.html"]
         commands.append(_command("compare", [_file(desk), *paths, *by], desk))
-        given = _arguments(desk, paths, risk="individual_risk.mean", dialect="**")
+        given = _arguments(desk, paths, risk="attackers.marketer", dialect="**")
         lines += [f"found = discreet.compare({given})", 'found.to_html("compare.html")']
     if search is not None:
         recipe = str(Path(search["out"]).parent / "recipe.toml")
@@ -88,16 +97,16 @@ def of_releases(desk: Desk, releases: Sequence[Path], search: Mapping[str, Any] 
 def of_protect(desk: Desk) -> Same:
     """Return how to run the recipe as it is."""
     state = desk.space.state
-    return _protect(_file(desk), desk.space.recipe_file, state["dialect"], desk.look.engine)
+    look = desk.look
+    how = {"engine": look.engine, "memory": look.memory}
+    return _protect(_file(desk), desk.space.recipe_file, state["dialect"], how)
 
 
 def of_release(run: Mapping[str, Any]) -> Same:
     """Return how to write a run's release again."""
     given = run["options"]
     recipe = Path(run["out"]) / "internal" / "recipe.toml"
-    return _protect(
-        run["input"], recipe, run["dialect"], given.get("engine", "auto"), given.get("format")
-    )
+    return _protect(run["input"], recipe, run["dialect"], given, given.get("format"))
 
 
 def of_result(run: Mapping[str, Any], table: str) -> Same:
@@ -118,7 +127,7 @@ def ready(desk: Desk) -> bool:
     from discreet.recipe import Recipe
 
     try:
-        Recipe.load(desk.space.recipe_file)
+        Recipe.load(desk.space.checked_file)
     except BadInput:
         return False
     return True
@@ -130,18 +139,40 @@ def measured_roles(recipe: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in recipe.get("roles", {}).items() if key in measured}
 
 
+def measured_of_draft(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the risk of a table depends on in a recipe that cannot be run yet.
+
+    Those are the roles; or else a recipe that leaves the keys as they are.
+    """
+    roles = measured_roles(recipe)
+    more = {key: recipe[key] for key in ("null_markers", "counts", "population") if recipe.get(key)}
+    if not more:
+        return roles
+    return {"roles": {**roles, "untouched": roles.get("quasi", []), "rest": "drop"}, **more}
+
+
+def _more(desk: Desk) -> dict[str, list[str]]:
+    """Return what is said to be missing besides what a first look finds, once it was taken."""
+    try:
+        more = () if desk.look.there("seen") is None else desk.look.more
+    except BadInput:
+        more = ()  # The file is gone, as the page says.
+    return {"null_markers": list(more)} if more else {}
+
+
 def _protect(
     file: str,
     recipe: Path,
     dialect: Mapping[str, str],
-    engine: str = "auto",
+    how: Mapping[str, Any],
     format: str | None = None,
 ) -> Same:
     words = [file, "--recipe", str(recipe), "--out", "release"]
-    words += [] if engine == "auto" else ["--engine", engine]
+    given = {key: how[key] for key in ("engine", "memory") if how.get(key) not in (None, "auto")}
+    words += [word for key, value in given.items() for word in (f"--{key}", value)]
     words += ["--format", format] if format else []
     table = f"discreet.read_table({file!r}, **{dialect!r})" if dialect else repr(file)
-    chosen = "" if engine == "auto" else f", engine={engine!r}"
+    chosen = "".join(f", {key}={value!r}" for key, value in given.items())
     written = f", format={format.split(',')!r}" if format else ""
     return {
         "command": _joined("protect", [*words, *_options(dialect)]),
@@ -162,7 +193,19 @@ def _command(name: str, words: Sequence[str], desk: Desk, engine: str = "auto") 
 
 
 def _joined(name: str, words: Sequence[str]) -> str:
-    return shlex.join(["discreet", name, *words])
+    return " ".join(map(_word, ["discreet", name, *words]))
+
+
+def _word(word: str) -> str:
+    """Quote a word for a shell; control characters, which a terminal would take for keys, too."""
+    if not re.search(_CONTROL, word):
+        return shlex.quote(word)
+
+    def code(found: re.Match[str]) -> str:
+        return "".join(f"\\{byte:03o}" for byte in found[0].encode())
+
+    codes = re.sub(_CONTROL + r"|[\\']", code, word)
+    return f"$'{codes}'"
 
 
 def _options(dialect: Mapping[str, str]) -> list[str]:

@@ -16,6 +16,8 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Literal
 
+from discreet import docstrings
+from discreet.docstrings import documented
 from discreet.errors import BadInput
 
 # Parameters that another page is for.
@@ -50,17 +52,21 @@ class Field:
     help: str
 
     def shown(self, value: Any) -> str:
-        """Write a value for the field; nothing where it is the default."""
+        """Write a value for the field; nothing where there is none.
+
+        Text is quoted where a field would lose some of it, such as a blank at its start.
+        """
         if value is None:
             return ""
-        return value if isinstance(value, str) and self.kind != _TOML else toml(value)
+        plain = isinstance(value, str) and value.isprintable() and value == value.strip() != ""
+        return value if plain and self.kind != _TOML and value[0] != '"' else toml(value)
 
     def read(self, text: str) -> Any:
         """Read what was typed, or say what is wrong with it."""
         text = text.strip()
         if self.kind == _FLAG:
             return text == "true"
-        if self.kind in (_CHOICE, _TEXT):
+        if self.kind == _CHOICE or (self.kind == _TEXT and text[:1] != '"'):
             return text
         try:
             return tomllib.loads(f"x = {text}")["x"]
@@ -84,7 +90,7 @@ def method_fields(name: str) -> tuple[Field, ...]:
     from discreet.registry import find_method, parameters
 
     method = find_method(name)
-    said = _documented(method)
+    said = documented(method)
     return tuple(
         _field(parameter, kind, default, said.get(parameter, ""))
         for parameter, kind, default in parameters(method)
@@ -106,7 +112,7 @@ def model_fields(name: str) -> tuple[Field, ...]:
     if name not in MODELS:
         raise BadInput(f"there is no privacy model '{name}'")
     model = MODELS[name]
-    kinds, said = types_of(model), _documented(model)
+    kinds, said = types_of(model), documented(model)
     defaults = inspect.signature(model).parameters
     return tuple(
         _field(one.name, kinds[one.name], defaults[one.name].default, said.get(one.name, ""))
@@ -119,16 +125,20 @@ def in_short(name: str) -> str:
     """Say in one sentence what a method does."""
     from discreet.registry import find_method
 
-    return (inspect.getdoc(find_method(name)) or "").split("\n\n")[0].replace("\n", " ")
+    return docstrings.in_short(find_method(name))
 
 
 def read_step(method: str, given: Mapping[str, Sequence[str]], before: Mapping[str, Any]) -> Any:
-    """Make a step of what a form holds; what another page is for stays as it was `before`."""
-    step: dict[str, Any] = {"method": method, "columns": list(given.get("columns", []))}
+    """Make a step of what a form holds; what has no field there stays as it was `before`."""
+    chosen = given.get("columns", [])
+    # The order stays: some methods decide by it.
+    kept = [name for name in before.get("columns", []) if name in chosen]
+    step: dict[str, Any] = {"method": method, "columns": list(dict.fromkeys([*kept, *chosen]))}
     for one in method_fields(method):
         if one.kind == _LINK:
-            if one.name in before:
-                step[one.name] = before[one.name]
+            found = before.get(one.name) or {}
+            if left := {name: tree for name, tree in found.items() if name in chosen}:
+                step[one.name] = left
         elif one.kind == _MODELS:
             if models := list(_models(one.name, given)):
                 step[one.name] = models
@@ -168,11 +178,14 @@ def whole(name: str, text: str) -> int:
 
 
 def _read(field: Field, text: str) -> dict[str, Any]:
-    """Return what a field says, and nothing where that is what holds anyhow."""
+    """Return what a field says, and nothing where it is left as it holds anyhow.
+
+    A default that is spelt out stays: `min_count = 1` allows what nothing does that is not said.
+    """
     if not text.strip() and field.kind != _FLAG:
         return {}
     value = field.read(text)
-    return {} if value == field.default and not field.needed else {field.name: value}
+    return {} if value == field.default and field.kind == _FLAG else {field.name: value}
 
 
 def _field(name: str, kind: Any, default: Any, said: str) -> Field:
@@ -208,33 +221,28 @@ def _alternatives(kind: Any) -> list[Any]:
     return [kind]
 
 
-def _documented(owner: Any) -> dict[str, str]:
-    """Return what a docstring in numpydoc says of each parameter."""
-    text = inspect.getdoc(owner) or ""
-    found = re.search(r"Parameters\n-+\n(.*?)(\n\n[A-Z][^\n]*\n-+\n|\Z)", text, re.DOTALL)
-    said: dict[str, list[str]] = {}
-    names: list[str] = []
-    for line in found.group(1).splitlines() if found else ():
-        if line and not line.startswith(" "):
-            names = [name.strip() for name in line.split(" : ")[0].split(",")]
-        for name in names if line.startswith(" ") else ():
-            said.setdefault(name, []).append(line.strip())
-    return {name: " ".join(lines).replace("`", "") for name, lines in said.items()}
-
-
 def toml(value: Any) -> str:
     """Write a value as TOML in one line.
 
     Examples
     --------
-    >>> toml({"age": [1, 2], "zip": True})
-    '{ "age" = [1, 2], "zip" = true }'
+    >>> toml({"age": [1, 2], "post code": True})
+    '{ age = [1, 2], "post code" = true }'
     """
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{json.dumps(str(key))} = {toml(one)}" for key, one in value.items())
+        inner = ", ".join(f"{_key(str(key))} = {toml(one)}" for key, one in value.items())
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(toml(one) for one in value)}]"
-    if isinstance(value, bool | int | float | str):
-        return json.dumps(value, ensure_ascii=False)
-    return str(value)
+    if isinstance(value, str):
+        return _quoted(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else _quoted(name)
+
+
+def _quoted(text: str) -> str:
+    """Write text as JSON has it, and TOML too, but for one character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -7,9 +7,12 @@ from a page of this host, and bring the cookie.
 
 from __future__ import annotations
 
+import contextlib
 import hmac
+import os
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -17,6 +20,8 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 MOST_BYTES = 8_000_000
+# Where Linux lists connections, each end with its user.
+_CONNECTIONS = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; frame-src 'self'; base-uri 'none'; "
@@ -36,10 +41,15 @@ _HEADERS = {
 class Guard:
     """Refuse what does not come from the page that the app opened."""
 
-    def __init__(self, app: Any, port: int, session: str, token: str | None = None) -> None:
-        self.app, self.session = app, session
-        self.token: str | None = token or secrets.token_urlsafe(32)
-        self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+    def __init__(self, app: Any, port: int) -> None:
+        self.app, self.port = app, port
+        # Both end with the server: a cookie that was stolen, or that a browser sent to another
+        # port of this machine, opens nothing tomorrow.
+        self.session = secrets.token_urlsafe(32)
+        self.token: str | None = secrets.token_urlsafe(32)
+        # Not localhost: another user may listen on this port of ::1, where browsers go first, and
+        # would be sent the cookie.
+        self.hosts = {f"127.0.0.1:{port}"}
         self.origins = {f"http://{host}" for host in self.hosts}
         # Cookies do not tell ports apart.
         self.cookie = f"discreet-{port}"
@@ -59,12 +69,18 @@ class Guard:
             await _answer(send, 403, problem)
             return
         if self._swaps(scope):
+            if _is_of_another_user(scope, self.port):
+                await _answer(send, 403, "Another user of this machine asked for this.")
+                return
             self.token = None
             cookie = f"{self.cookie}={self.session}; Path=/; HttpOnly; SameSite=Strict"
             await _answer(send, 303, "", {"location": "/", "set-cookie": cookie})
             return
         if not hmac.compare_digest(self._cookie_of(headers), self.session):
-            said = "Open the app by the address that `discreet app` printed; each works once."
+            said = (
+                "Open the app by the address that `discreet app` printed when it was started last; "
+                "each works once. Nothing was lost."
+            )
             await _answer(send, 401, said)
             return
         size = headers.get("content-length", "0")
@@ -110,6 +126,30 @@ class Guard:
             if name == self.cookie and value.isascii():
                 return value
         return ""
+
+
+def _is_of_another_user(scope: Scope, port: int) -> bool:
+    """Tell whether somebody else asks: a browser is started with the address as its argument.
+
+    Whoever lists processes sees that, and could use the token before the browser does. Root can
+    read all files anyway, and may have been asked to start the server.
+    """
+    if not hasattr(os, "geteuid"):  # Windows.
+        return False
+    return os.geteuid() != 0 and bool(_users(scope, port) - {0, os.geteuid()})
+
+
+def _users(scope: Scope, port: int) -> set[int]:
+    """Return whose the other end of a connection is, where the system tells."""
+    ends = [f":{(scope.get('client') or ('', 0))[1]:04X}", f":{port:04X}"]
+    found = set()
+    for path in _CONNECTIONS:
+        with contextlib.suppress(OSError):  # Other systems have no such list.
+            for line in path.read_text("ascii").splitlines()[1:]:
+                cells = line.split()
+                if [cells[1][-5:], cells[2][-5:]] == ends:
+                    found.add(int(cells[7]))
+    return found
 
 
 class _TooMuch(Exception):

@@ -64,6 +64,11 @@ def _stop(child: int) -> int:
 def _work(folder: Path) -> int:
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     warnings.simplefilter("ignore")  # A release's log has them.
+    return carry_out(folder)
+
+
+def carry_out(folder: Path) -> int:
+    """Do what a run's folder asks for, and write there what came of it."""
     run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     with (folder / "progress").open("a", encoding="utf-8", buffering=1) as said:
         os.chmod(said.name, 0o600)
@@ -85,9 +90,8 @@ def _protect(folder: Path, run: dict[str, Any], tell: Any) -> dict[str, Any]:
     """Do what `discreet protect` does."""
     from discreet.flow.protection import protect_to
     from discreet.recipe import Recipe
-    from discreet.report.decision import decision
 
-    release, assessment, written = protect_to(
+    protect_to(
         Path(run["input"]),
         Recipe.load(folder / "recipe.toml"),
         Path(run["out"]),
@@ -95,11 +99,21 @@ def _protect(folder: Path, run: dict[str, Any], tell: Any) -> dict[str, Any]:
         tell=tell,
         **run["options"],
     )
+    return result_of(Path(run["out"]))
+
+
+def result_of(release: Path) -> dict[str, Any]:
+    """Read what a release came to from its own folder, so that a run may end right after it."""
+    from discreet.check.folders import find_release
+    from discreet.flow.reports import saved_facts
+    from discreet.report.decision import decision
+
+    facts = saved_facts(release)
     return {
-        "table": str(written),
-        "decision": decision(release.facts(assessment=assessment)),
-        "check": None if release.check is None else release.check.to_dict(),
-        "assessment": assessment.to_dict(),
+        "table": str(find_release(release)[0]),
+        "decision": decision(facts),
+        "check": facts["check"],
+        "assessment": facts["assessment"],
     }
 
 

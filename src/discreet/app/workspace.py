@@ -6,10 +6,11 @@ a reload, a second tab or a killed server loses nothing.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
-import secrets
+import shutil
 import threading
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -24,10 +25,16 @@ from discreet.private import make_private_folder, write_private
 
 _STATE = "workspace.json"
 _NEW: dict[str, Any] = {"input": None, "dialect": {}, "current": 0, "versions": []}
-_FOLDERS = ("recipes", "runs", "hierarchies")
+_TEMPORARY = "tmp"
+_FOLDERS = ("recipes", "runs", "hierarchies", _TEMPORARY)
 _LOCK = ".open"
 # What names a file in a recipe, from its folder on; "name" is that of a policy.
 _NAMES_FILE = ("policy", "name", "pseudonym_key", "project_key", "population", "attacks", "path")
+# What of the roles is no list of columns.
+_ONE: dict[str, type] = dict.fromkeys(
+    ("household", "weight", "target", "unit", "row_key", "rest"), str
+)
+_ONE["release_household"] = bool
 Content = dict[str, Any]
 
 
@@ -53,14 +60,17 @@ class Workspace:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder.absolute()
+        if folder.is_symlink():
+            raise BadInput(f"the workspace {folder} is a link; name the folder itself")
+        # Its parents may be links, which are followed once and for all.
+        self.folder = Path(os.path.realpath(folder))
         # Those that a recipe may name files of; any, where nobody says.
         self.folders: Folders | None = None
         self._lock = threading.RLock()
         if not self.folder.exists():
             self.folder.parent.mkdir(parents=True, exist_ok=True)
             make_private_folder(self.folder)
-        if not self.folder.is_dir() or self.folder.is_symlink():
+        if not self.folder.is_dir():
             raise BadInput(f"the workspace {folder} is not a folder; choose another")
         here = sorted(path.name for path in self.folder.iterdir())
         # A server that was killed early may have made only some of these.
@@ -70,6 +80,7 @@ class Workspace:
                 f"{folder} holds other files ('{others[0]}'); choose an empty or a new folder for "
                 "the workspace"
             )
+        self._refuse_links()
         self.folder.chmod(0o700)
         self._alone()
         for name in _FOLDERS:
@@ -79,20 +90,41 @@ class Workspace:
             self._write(_NEW)
         self._tidy()
 
+    def _refuse_links(self) -> None:
+        """Refuse a workspace, such as somebody else's, from which links lead to other places."""
+        runs = self.folder / "runs"
+        for folder in (self.folder, *(self.folder / name for name in _FOLDERS), *runs.glob("*")):
+            for path in folder.iterdir() if folder.is_dir() else ():
+                if path.is_symlink():
+                    raise BadInput(
+                        f"{path} is a link, and the workspace would be written to where that "
+                        "leads; remove it"
+                    )
+
     def _tidy(self) -> None:
         """Settle what a server that was killed left half done."""
+        shutil.rmtree(self.temporary, ignore_errors=True)
+        self.temporary.mkdir(mode=0o700, exist_ok=True)
         for folder in (self.folder, self.folder / "recipes", *(self.folder / "runs").iterdir()):
             for path in folder.iterdir() if folder.is_dir() else ():
                 if _is_part(path.name) and path.is_file():
                     path.unlink()
-        # The state is written before the file that commands read.
+        (self.folder / "session").unlink(missing_ok=True)  # Of earlier versions of the app.
+        self._write_text()
+
+    def _write_text(self) -> None:
+        """Write the recipe where commands find it, if that is not what is there.
+
+        The state is written first, and a server that is killed, or a disk that is full, may have
+        stopped between the two.
+        """
         text = self.text
-        if not self.recipe_file.exists() or self.recipe_file.read_text(encoding="utf-8") != text:
+        if not self.recipe_file.exists() or self.recipe_file.read_bytes() != text.encode():
             write_private(self.recipe_file, text)
 
     def _alone(self) -> None:
         """Refuse a workspace that another server has open."""
-        self._held = (self.folder / _LOCK).open("w")
+        self._held = (self.folder / _LOCK).open("a")
         try:
             fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -111,7 +143,12 @@ class Workspace:
     def state(self) -> dict[str, Any]:
         """The input, and the history of the recipe."""
         with self._lock:
-            found: dict[str, Any] = json.loads((self.folder / _STATE).read_text(encoding="utf-8"))
+            found = read_json(self.folder / _STATE)
+            if found is None or not _NEW.keys() <= found.keys() or _is_odd(found):
+                raise BadInput(
+                    f"{_STATE} in {self.folder} is damaged; put a copy of it there, or choose "
+                    "another workspace: the recipes are in the folder recipes"
+                )
             return found
 
     def _write(self, state: Mapping[str, Any]) -> None:
@@ -124,23 +161,18 @@ class Workspace:
         return None if found is None else Path(found)
 
     @property
-    def session(self) -> str:
-        """The secret that a browser shows, which stays the same when the server starts again."""
-        path = self.folder / "session"
-        if not path.exists():
-            write_private(path, secrets.token_urlsafe(32))
-        return path.read_text()
-
-    @property
     def stage(self) -> str | None:
         """The page that was looked at last."""
         path = self.folder / "stage"
-        return path.read_text() if path.exists() else None
+        found = path.read_text("utf-8", errors="replace") if path.exists() else ""
+        return found if found.isalpha() else None
 
     def visit(self, stage: str) -> None:
         """Keep in mind which page is looked at."""
-        if stage != self.stage:
-            write_private(self.folder / "stage", stage)
+        # Where nothing can be written, all pages can still be looked at.
+        with contextlib.suppress(OSError):
+            if stage != self.stage:
+                write_private(self.folder / "stage", stage)
 
     def open_file(self, path: Path, recipe: str, said: str, **dialect: str | None) -> None:
         """Work on another table, from a recipe's text; what was there stays in the history."""
@@ -151,6 +183,17 @@ class Workspace:
             # The table and its recipe change at once, also for a server that is killed here.
             self._add(recipe, said, input=str(path), dialect=given, **more)
             self.visit("data")
+
+    def reopen(self, path: Path) -> bool:
+        """Go on with a table where it was left; tell whether it was ever open."""
+        with self._lock:
+            state = self.state
+            left = state.get("left", {}).get(str(path))
+            if left is None:
+                return False
+            self._settle(state | {"input": str(path), **left})
+            self.visit("data")
+            return True
 
     # The recipe
 
@@ -166,7 +209,23 @@ class Workspace:
 
     def text_of(self, number: int) -> str:
         """Return a version of the recipe as TOML."""
-        return "" if number == 0 else self._path(number).read_text(encoding="utf-8")
+        try:
+            return "" if number == 0 else self.path_of(number).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            path = self.path_of(number)
+            raise BadInput(f"{path} cannot be read; put a copy of it there") from None
+
+    def content_of(self, number: int) -> Content:
+        """Return what a version of the recipe says, with whole paths of the files that it names.
+
+        Unlike the recipe's file, a version stays as it is while it is worked with.
+        """
+        from discreet.recipe.recipe import in_folder
+
+        text = self.text_of(number)
+        self.check_files(text)
+        content: Content = in_folder(tomllib.loads(text), self.folder)
+        return content
 
     @property
     def recipe(self) -> Content:
@@ -174,23 +233,46 @@ class Workspace:
         return tomllib.loads(self.text)
 
     @property
+    def temporary(self) -> Path:
+        """The folder of temporary files: where a server is killed, the next one removes them."""
+        return self.folder / _TEMPORARY
+
+    @property
     def recipe_file(self) -> Path:
         """The file that always holds the recipe as it is now."""
         return self.folder / "recipe.toml"
 
+    @property
+    def can_undo(self) -> bool:
+        """True where there is something before the recipe as it is, for this table."""
+        state = self.state
+        one = self._version(state, state["current"])
+        begins = one is None or one.get("begins") or (not one["parent"] and state["input"])
+        return not begins
+
     def edit(
-        self, said: str, change: Callable[[Content], Content], seen: int | None = None
+        self,
+        said: str,
+        change: Callable[[Content], Content],
+        seen: int | None = None,
+        *,
+        begins: bool = False,
     ) -> str | None:
         """Change the recipe; return a notice where somebody else did so since it was `seen`.
 
-        The change is made to the recipe as it is now, so that neither is lost.
+        The change is made to the recipe as it is now, so that neither is lost. To undo ends with
+        one that `begins`.
         """
         with self._lock:
             state, before = self.state, self.recipe
             meanwhile = seen is not None and seen != state["current"]
+            if meanwhile:
+                self._check_version(seen or 0)
+                self._check_table(state, seen or 0)
             if (now := change(before)) == before:
                 return None
-            self._add(tomli_w.dumps(now), said)
+            _check_shape(now)
+            self._add(tomli_w.dumps(now), said, begins=begins)
             if not meanwhile:
                 return None
             last = next(
@@ -200,6 +282,32 @@ class Workspace:
                 f"The recipe was changed in another tab meanwhile ({last}). Your change was made "
                 "on top of that; the history has both."
             )
+
+    def as_seen(self, seen: int) -> Content:
+        """Return the recipe as it was `seen`, for work that takes a while."""
+        with self._lock:
+            self._check_version(seen)
+            self._check_table(self.state, seen)
+            return tomllib.loads(self.text_of(seen))
+
+    # What was proposed
+
+    @property
+    def proposal(self) -> dict[str, Any] | None:
+        """What was proposed last for the table that is open, to be chosen from."""
+        found = read_json(self.folder / "proposal.json")
+        return found if found and found.get("input") == self.state["input"] else None
+
+    def keep_proposal(self, proposal: Mapping[str, Any], seen: int) -> None:
+        """Keep what was proposed for the recipe as it was `seen`, also for after a reload."""
+        with self._lock:
+            state = self.state
+            self._check_table(state, seen)
+            path = self.folder / "proposal.json"
+            # By which a page tells its own from one that another tab asked for later.
+            number = (read_json(path) or {}).get("number", 0) + 1
+            kept = {"input": state["input"], **proposal, "number": number}
+            write_private(path, json.dumps(kept, ensure_ascii=False))
 
     def edit_as_seen(
         self, said: str, change: Callable[[Content], Content], seen: int
@@ -219,7 +327,9 @@ class Workspace:
         try:
             content = tomllib.loads(text)
         except (ValueError, RecursionError) as error:  # Too long a number, or too deep a list.
-            raise BadInput(f"the recipe is not TOML: {error}") from None
+            from discreet.recipe.wording import not_toml
+
+            raise BadInput(f"the recipe is not TOML: {not_toml(str(error))}") from None
         _check_shape(content)
         self._check_version(seen)
         with self._lock:
@@ -232,26 +342,61 @@ class Workspace:
                 f"Yours is version {number} of the history, where you can take it."
             )
 
+    def _input_of(self, state: Mapping[str, Any], number: int | None) -> str | None:
+        """Return the table that a version is for: the one that is open, if nobody says."""
+        one = None if number is None else self._version(state, number)
+        found: str | None = (one or state).get("input", state["input"])
+        return found
+
+    def _check_table(self, state: Mapping[str, Any], seen: int) -> None:
+        """Refuse a change that was meant for another table, whose columns may have these names."""
+        if self._input_of(state, seen) != state["input"]:
+            raise BadInput("another table was opened meanwhile, in another tab; reload the page")
+
+    @staticmethod
+    def _version(state: Mapping[str, Any], number: int) -> dict[str, Any] | None:
+        return next((one for one in state["versions"] if one["number"] == number), None)
+
     def _check_version(self, number: int) -> None:
         """Refuse a version that never was: an undo would lead there."""
         if number not in [0, *(one["number"] for one in self.state["versions"])]:
             raise BadInput(f"the history has no version {number}")
 
-    def _add(self, text: str, said: str, parent: int | None = None, **more: Any) -> int:
-        """Put a version into the history, and make it the current one unless it has a parent."""
+    def check_files(self, text: str | None = None, folder: Path | None = None) -> None:
+        """Refuse a recipe that names files outside the folders; links may have been put there."""
         if self.folders is not None:
-            here = Path(os.path.realpath(self.folder))
-            for file in _files(tomllib.loads(text)):
-                self.folders.find(str(here / file))
+            for file in _files(tomllib.loads(self.text if text is None else text)):
+                self.folders.find_file(str((folder or self.folder) / file))
+
+    @property
+    def checked_file(self) -> Path:
+        """The file of the recipe as it is now, to be read: all that it names is looked at again."""
+        with self._lock:
+            self._write_text()
+            self.check_files()
+        return self.recipe_file
+
+    def _add(
+        self,
+        text: str,
+        said: str,
+        parent: int | None = None,
+        begins: bool = False,
+        **more: Any,
+    ) -> int:
+        """Put a version into the history, and make it the current one unless it has a parent."""
+        self.check_files(text)
         state = self.state | more
         number = len(state["versions"]) + 1
-        write_private(self._path(number), text)
+        write_private(self.path_of(number), text)
         one = {
             "number": number,
             "parent": state["current"] if parent is None else parent,
             "said": said,
             "when": datetime.now(UTC).isoformat(timespec="seconds"),
             "name": None,
+            "input": self._input_of(state, parent),
+            "begins": begins,
         }
         versions = [*state["versions"], one]
         current = number if parent is None else state["current"]
@@ -262,10 +407,9 @@ class Workspace:
         """Go back to the version that the current one was made from."""
         with self._lock:
             state = self.state
-            for one in state["versions"]:
-                begins = not one["parent"] and state["input"] is not None
-                if one["number"] == state["current"] and not begins:
-                    self._settle(state | {"current": one["parent"]})
+            one = self._version(state, state["current"])
+            if one is not None and self.can_undo:
+                self._settle(state | {"current": one["parent"]})
 
     def redo(self) -> None:
         """Go to the version that was made last from the current one."""
@@ -279,9 +423,14 @@ class Workspace:
         """Make a version of the history the current one."""
         with self._lock:
             state = self.state
-            if number not in [one["number"] for one in state["versions"]]:
+            one = self._version(state, number)
+            if one is None:
                 raise BadInput(f"the history has no version {number}")
-            self._settle(state | {"current": number})
+            if self._input_of(state, number) != state["input"]:
+                # That of another table stays where it is, and is copied to this one.
+                self._add(self.text_of(number), f"version {number}, of another table")
+            else:
+                self._settle(state | {"current": number})
 
     def name(self, number: int, name: str) -> None:
         """Give a version a name, or take it away."""
@@ -294,11 +443,31 @@ class Workspace:
 
     def _settle(self, state: Mapping[str, Any]) -> None:
         """Write the state, and the recipe as it is now where commands find it."""
+        if state["input"] is not None:
+            here = {key: state[key] for key in ("current", "dialect")}
+            state = {**state, "left": {**state.get("left", {}), state["input"]: here}}
         self._write(state)
-        write_private(self.recipe_file, self.text_of(int(state["current"])))
+        self._write_text()
 
-    def _path(self, number: int) -> Path:
+    def path_of(self, number: int) -> Path:
+        """Return the file of a version of the recipe."""
         return self.folder / "recipes" / f"{number:04d}.toml"
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """Read a file of the workspace; None where it is not there, or damaged."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _is_odd(state: Content) -> bool:
+    """Tell whether what all pages need of the state is not of its kind."""
+    path, dialect = state["input"], state["dialect"]
+    held = isinstance(path, str | None) and isinstance(dialect, dict)
+    return not (held and isinstance(state["current"], int) and _is_list(state["versions"], dict))
 
 
 def _check_shape(content: Content) -> None:
@@ -311,17 +480,24 @@ def _check_shape(content: Content) -> None:
     roles, steps = content.get("roles", {}), content.get("steps", [])
     need(isinstance(roles, dict), "roles is not a table")
     for role, names in roles.items():
-        one = role not in ("quasi", "confidential", "insensitive")
-        need(
-            _is_list(names, str) or (one and isinstance(names, str | bool)),
-            f"roles.{role} does not name columns",
-        )
+        kind = _ONE.get(role)
+        held = _is_list(names, str) if kind is None else isinstance(names, kind)
+        need(held, f"roles.{role} does not name columns")
+    need(isinstance(content.get("policy", ""), str | dict), "policy is not a name")
     need(_is_list(content.get("null_markers", []), str), "null_markers is not a list of texts")
     need(_is_list(steps, dict), "steps is not a list of tables")
     for number, step in enumerate(steps, start=1):
         need(isinstance(step.get("method"), str), f"step {number} has no method")
         need(_is_list(step.get("columns", []), str), f"step {number}: columns is not a list")
         need(_is_list(step.get("privacy", []), dict), f"step {number}: privacy is not a list")
+        need(_is_list(step.get("fixed", []), str), f"step {number}: fixed is not a list")
+        figures = {"suppression_limit": step.get("suppression_limit", 1)}
+        for model in step.get("privacy", []):
+            need(isinstance(model.get("model"), str), f"step {number}: a privacy model has no name")
+            figures |= {name: model.get(name, 1) for name in ("k", "l")}
+            need(figures["k"] != 0, f"step {number}: k is 0")
+        for name, figure in figures.items():
+            need(isinstance(figure, int | float), f"step {number}: {name} is not a number")
         for name in ("hierarchies", "levels"):
             need(isinstance(step.get(name, {}), dict), f"step {number}: {name} is not a table")
 
@@ -339,6 +515,15 @@ def _files(content: Any, above: str = "") -> Iterator[str]:
 
 def _is_list(value: Any, kind: type) -> bool:
     return isinstance(value, list) and all(isinstance(one, kind) for one in value)
+
+
+def is_text(name: str) -> bool:
+    """Tell whether the name of a file can be shown and written; one of other bytes cannot."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_part(name: str) -> bool:
@@ -359,18 +544,39 @@ class Folders:
     """
 
     def __init__(self, roots: list[Path]) -> None:
-        self.roots = list(dict.fromkeys(Path(os.path.realpath(root)) for root in roots))
+        # Whoever gives a folder means what is there, also where a link leads to it.
+        given = [(Path(os.path.normpath(root.absolute())), Path(os.path.realpath(root)))
+                 for root in roots]  # fmt: skip
+        self.roots = list(dict.fromkeys(real for _, real in given))
+        self._linked = {name: real for name, real in given if name != real}
 
     def find(self, text: str) -> Path:
         """Return a path within the folders, or refuse it; a link may lead anywhere."""
         if not text or "\0" in text:
             raise BadInput("name a file")
-        if max(len(os.fsencode(part)) for part in text.split("/")) > 255 or len(text) > 4000:
+        if not is_text(text):
+            raise BadInput("a file whose name is not UTF-8 cannot be worked on here; rename it")
+        if max(len(part.encode()) for part in text.split("/")) > 255 or len(text) > 4000:
             raise BadInput("that name is too long for a file")
         path = Path(os.path.normpath(Path(text).absolute()))
+        for name, real in self._linked.items():
+            if path == name or name in path.parents:
+                path = real / path.relative_to(name)
         for root in self.roots:
             if path == root or root in path.parents:
-                if Path(os.path.realpath(path)) != path:
+                # As it was given: `..` behind a link leads to where that link does.
+                if os.path.realpath(text) != str(path):
                     raise BadInput(f"'{path.name}' is, or is behind, a link; name the file itself")
                 return path
         raise BadInput(f"'{path.name}' is outside the folders that the app was started with")
+
+    def find_file(self, text: str) -> Path:
+        """Return what is to be read: a file, or a folder of Parquet files, none of them a link."""
+        from discreet.table.files import parquet_files
+
+        path = self.find(text)
+        for file in parquet_files(path) if path.is_dir() else (path,):
+            # Whoever reads a pipe may wait for ever, and others for them.
+            if self.find(str(file)).exists() and not file.is_file():
+                raise BadInput(f"'{file.name}' is not a file")
+        return path

@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse
+from starlette.concurrency import run_in_threadpool
 
 from discreet.app import commands
-from discreet.app.pages.result import ended, of_this_table
+from discreet.app.forms import whole
+from discreet.app.pages.result import ended, measured_of, of_this_table, unmeasured
+from discreet.app.routes import new_router
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.app.server import Desk
     from discreet.generalization.nodes import NodeLook, Nodes
+    from discreet.recipe import Recipe
 
 _WIDE, _HIGH, _EDGE = 520, 300, 46
 Box = tuple[float, float, float, float]
 # Where a label may go, beside its point; first where the line of the best does not go.
 _PLACES = [(9, -7), (-9, 18), (10, 4), (-10, 4), (0, -12), (0, 22), (-9, -7), (9, 18)]
 _LETTER, _LINE = 8, 14
+# How long a page looks for the best levels: a run takes the time it needs, and can be cancelled.
+_SECONDS = 10.0
+_TAKEN = "Taken. Run it on the page Protect."
+_NONE = "sliders are for a step generalize with a privacy model; the recipe has none"
 
 
 def router(desk: Desk) -> APIRouter:
     """Answer to what is done on the page."""
-    routes = APIRouter()
+    routes = new_router()
     lock = threading.Lock()
 
     @routes.get("/explore")
@@ -46,18 +55,18 @@ def router(desk: Desk) -> APIRouter:
     @routes.get("/explore/node")
     def node(request: Request) -> HTMLResponse:
         with lock:
-            nodes = _nodes(desk)
+            nodes = _nodes_shown(desk, request.query_params)
             levels = _levels(nodes, request.query_params)
             shown = desk.templates.get_template("node.html")
-            return HTMLResponse(shown.render(**_node(nodes, nodes.at(levels), _counted(desk))))
+            return HTMLResponse(shown.render(**_node(desk, nodes, nodes.at(levels))))
 
     @routes.get("/explore/best")
     def best(request: Request) -> HTMLResponse:
         with lock:
-            nodes = _nodes(desk)
+            nodes = _nodes_shown(desk, request.query_params)
             levels = _levels(nodes, request.query_params)
             fixed = {n: levels[n] for n in request.query_params.getlist("fix") if n in levels}
-            found = nodes.best(fixed)
+            found = nodes.best(fixed, _SECONDS)
             if found is None:
                 raise BadInput("with these columns fixed, no levels keep what is asked")
             return desk.part("sliders.html", **_sliders(desk, found, fixed))
@@ -70,38 +79,52 @@ def router(desk: Desk) -> APIRouter:
         point = next((one for one in (front or {}).get("points", []) if one["name"] == name), None)
         if point is None:
             raise BadInput("that search has no such recipe")
-        text = (Path(desk.queue.get(run)["out"]) / point["recipe"]).read_text(encoding="utf-8")
+        found = desk.folders.find(str(Path(desk.queue.get(run)["out"]) / point["recipe"]))
+        text = found.read_text(encoding="utf-8")
         notice = desk.space.replace(text, f"recipe {name} of search {run}", version)
-        return desk.part("notice.html", said=notice or "Taken. Run it on the page Protect.")
+        now = {"searches": _searches(desk), "version": desk.space.current}
+        shown = desk.part("searches.html", **now, said=notice or _TAKEN)
+        # The levels are those of another step now.
+        shown.headers["hx-trigger"] = "recipe"
+        return shown
 
     @routes.post("/explore/take")
     async def take(request: Request) -> HTMLResponse:
         form = await request.form()
+        # The levels may have to be made, for which nobody else is to wait.
         given = {key: str(form[key]) for key in form}
+        return await run_in_threadpool(taken, given, [str(name) for name in form.getlist("fix")])
+
+    def taken(given: dict[str, str], fixed: list[str]) -> HTMLResponse:
+        seen = whole("version", given.get("version", ""))
         with lock:
             levels = _levels(_nodes(desk), given)
+        # A key that the page did not show, as it came later, is none of those that were chosen.
+        levels = {name: level for name, level in levels.items() if f"level.{name}" in given}
         said = "levels " + ", ".join(f"{name} {level}" for name, level in levels.items())
 
         def change(recipe: dict[str, Any]) -> dict[str, Any]:
-            steps = [dict(step) for step in recipe["steps"]]
+            steps = [dict(step) for step in recipe.get("steps", [])]
             for step in steps:
-                if step["method"] == "generalize":
+                if step["method"] == "generalize" and step.get("privacy"):
                     step.pop("local", None)
                     step["levels"] = levels
                     break
             return {**recipe, "steps": steps}
 
-        notice = desk.space.edit(said[:120], change, int(given["version"]))
-        return desk.part("notice.html", said=notice or "Taken. Run it on the page Protect.")
+        notice = desk.space.edit(said[:120], change, seen)
+        with lock:
+            return desk.part("sliders.html", **_sliders(desk, fixed=fixed), said=notice or _TAKEN)
 
     return routes
 
 
 def _searches(desk: Desk) -> list[dict[str, Any]]:
-    """Return what searches found, the last one first."""
+    """Return what searches in the table that is open found, the last one first."""
     found = []
     for run in ended(desk):
-        result = desk.queue.result(run["number"]) if run["kind"] == "search" else None
+        own = run["kind"] == "search" and run["input"] == str(desk.space.input)
+        result = desk.queue.result(run["number"]) if own else None
         if result is not None:
             found.append({"number": run["number"], **result["front"]})
     return found
@@ -109,21 +132,22 @@ def _searches(desk: Desk) -> list[dict[str, Any]]:
 
 def _plane(desk: Desk, a: int | None, b: int | None) -> dict[str, Any]:
     """Lay the runs out by risk and loss; those that no other beats are joined."""
-    points, runs = [], of_this_table(desk)
+    # A release that was written again, somewhere else or in other formats, is no run of its own.
+    runs = [run for run in of_this_table(desk) if not run.get("again")]
+    points, unplaced = [], []
     for run in runs:
         result = desk.queue.result(run["number"])
         assert result is not None
-        found = result["assessment"]
-        risk = found["risk"].get("individual_risk", {}).get("after", {}).get("mean")
-        loss = found["utility"].get("information_loss", {}).get("value")
-        if risk is None or loss is None:
+        measured = measured_of(result)
+        if measured is None:
+            unplaced.append({"number": run["number"], "why": unmeasured(result)})
             continue
         points.append(
             {
                 "number": run["number"],
                 "said": run["said"],
-                "risk": risk,
-                "loss": loss,
+                "risk": measured["risk"],
+                "loss": measured["loss"],
                 "passed": result["decision"]["verdict"]["passed"],
                 "became": {c["column"]: c["became"] for c in result["decision"]["columns"]},
             }
@@ -144,6 +168,7 @@ def _plane(desk: Desk, a: int | None, b: int | None) -> dict[str, Any]:
     last = desk.queue.get(searches[0]["number"]) if searches else None
     return {
         "points": points,
+        "unplaced": unplaced,
         "labels": labels_of(points),
         "line": " ".join(f"{one['x']},{one['y']}" for one in front),
         "most": most,
@@ -192,8 +217,8 @@ def labels_of(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _spot(x: float, y: float, wide: float, dx: float, dy: float) -> tuple[Box, dict[str, Any]]:
     """Return where a text is whose place is so far from its point."""
-    left = {True: x + dx, False: x + dx - wide}[dx > 0] if dx else x - wide / 2
-    anchor = ("start" if dx > 0 else "end") if dx else "middle"
+    anchor = "start" if dx > 0 else "end" if dx else "middle"
+    left = x + dx - {"start": 0, "middle": wide / 2, "end": wide}[anchor]
     at = {"x": round(x + dx, 1), "y": round(y + dy, 1), "anchor": anchor}
     return (left, left + wide, y + dy - _LINE + 3, y + dy + 3), at
 
@@ -208,38 +233,69 @@ def _beats(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return bool(better and one["risk"] <= other["risk"] and one["loss"] <= other["loss"])
 
 
-def _step(desk: Desk) -> Any:
-    """Return the recipe's step that generalizes, validated."""
-    from discreet.recipe.recipe import content_of, read_step
+def _step(desk: Desk) -> tuple[Recipe, int]:
+    """Return the recipe, and the number of its step that generalizes."""
+    from discreet.recipe.recipe import Recipe
 
-    for number, step in enumerate(content_of(desk.space.recipe_file).get("steps", []), start=1):
-        if step.get("method") == "generalize" and step.get("privacy"):
-            try:
-                return read_step(step, number)
-            except ValueError as error:
-                raise BadInput(str(error)) from None
-    raise BadInput("sliders are for a step generalize with a privacy model; the recipe has none")
+    version = desk.space.current
+
+    def found() -> tuple[Recipe, int]:
+        content = desk.space.content_of(version)
+        # Without steps a recipe is not whole, but that is not what is to be said here.
+        if not content.get("steps"):
+            raise BadInput(_NONE)
+        recipe = Recipe.from_dict(content)
+        for number, step in enumerate(recipe.steps, start=1):
+            if step.method == "generalize" and step.parameters().get("privacy"):
+                return recipe, number
+        raise BadInput(_NONE)
+
+    step: tuple[Recipe, int] = desk.look.once(("step", version), found)
+    return step
 
 
 def _nodes(desk: Desk) -> Nodes:
-    """Return the lattice of that step, made once for its hierarchies, models and quality."""
-    from discreet.generalization.nodes import Nodes
+    """Return the lattice of that step, made once for all that it depends on."""
 
-    step = _step(desk)
-    method = step.build()
-    method.local = False
-    wanted = [*step.columns, *method.reads]
-    named = ("hierarchies", "privacy", "quality", "aggregate", "weights", "suppression_limit")
-    key = ("nodes", *(repr(getattr(method, name)) for name in named))
+    def named() -> tuple[str, str]:
+        recipe, number = _step(desk)
+        *before, step = recipe.steps[:number]
+        left = step.model_copy(update={"levels": None, "local": False})
+        whole = recipe.model_dump(exclude={"steps", "indicators", "policy"})
+        return "nodes", repr((whole, before, left.parameters()))
 
     def made() -> Nodes:
-        import pyarrow as pa
+        from discreet.flow.given import given_to
+        from discreet.generalization.nodes import Nodes
 
-        seen = desk.look.seen
-        return Nodes(method, pa.table({name: seen.column(name) for name in wanted}))
+        recipe, number = _step(desk)
+        table, dialect = _rows(desk, recipe)
+        given = given_to(table, recipe, number, dialect)
+        return Nodes(recipe.steps[number - 1].build(), given)
 
-    found: Nodes = desk.look.once(key, made)
+    found: Nodes = desk.look.once(desk.look.once(("named", desk.space.current), named), made)
     return found
+
+
+def _nodes_shown(desk: Desk, given: Any) -> Nodes:
+    """Return the lattice that a page shows, unless there is another one by now."""
+    if given.get("version") not in (None, str(desk.space.current)):
+        raise BadInput("the recipe was changed meanwhile, in another tab; reload the page")
+    return _nodes(desk)
+
+
+def _rows(desk: Desk, recipe: Recipe) -> tuple[Any, dict[str, str] | None]:
+    """Return the table, or rows drawn from it, and how it is read."""
+    from discreet.recipe.recipe import needed_columns
+
+    look = desk.look
+    if not look.sampled:
+        return look.path, desk.space.state["dialect"]
+    names = [one.name for one in look.seen.columns]
+    # What a role names must be there, also where it is not released.
+    wanted = {*recipe.roles.named(), *needed_columns(recipe, names)}
+    columns = [name for name in names if name in wanted]
+    return look.drawn(columns, recipe.counted)[0], None
 
 
 def _levels(nodes: Nodes, given: Any) -> dict[str, int]:
@@ -253,53 +309,43 @@ def _levels(nodes: Nodes, given: Any) -> dict[str, int]:
     return levels
 
 
-def _counted(desk: Desk) -> str | None:
-    """Return what k counts where that is not records, which is what is counted here."""
-
-    def found() -> str | None:
-        recipe = desk.space.recipe
-        roles = recipe.get("roles", {})
-        usual = next((f"{one}s" for one in ("household", "unit") if one in roles), "rows")
-        counts = str(recipe.get("counts", usual))
-        return None if counts == "rows" else counts
-
-    said: str | None = desk.look.once(("counted", desk.space.current), found)
-    return said
-
-
-def _node(nodes: Nodes, at: NodeLook, counted: str | None) -> dict[str, Any]:
+def _node(desk: Desk, nodes: Nodes, at: NodeLook) -> dict[str, Any]:
     shown = {}
     for name, level in at.levels.items():
-        labels = [str(label) for label in nodes.labels(name, level)[:4]]
+        labels = ["missing" if x is None else str(x) for x in nodes.labels(name, level)[:4]]
         more = len(nodes.labels(name, level)) - len(labels)
         shown[name] = ", ".join(labels) + (f" and {more:,} more" if more else "")
-    records = nodes.records
+    recipe, _ = _step(desk)
     return {
         "at": at,
         "labels": shown,
-        "records": records,
-        "share": at.suppressed / max(records, 1),
-        "counted": counted,
+        "suppressed": at.suppressed / max(nodes.records, 1),
+        "counted": recipe.counted_as,
+        "sampled": desk.look.sampled,
+        "whole": recipe.household_suppression == "whole" and recipe.roles.household is not None,
     }
 
 
-def _sliders(
-    desk: Desk, at: NodeLook | None = None, fixed: dict[str, int] | None = None
-) -> dict[str, Any]:
+def _sliders(desk: Desk, at: NodeLook | None = None, fixed: Collection[str] = ()) -> dict[str, Any]:
     nodes = _nodes(desk)
     # With its lattice, so that no other takes over its identity.
-    _, best = desk.look.once(("best", id(nodes)), lambda: (nodes, nodes.best()))
-    step = _step(desk)
+    _, best = desk.look.once(("best", id(nodes)), lambda: (nodes, nodes.best(None, _SECONDS)))
+    recipe, number = _step(desk)
+    given = recipe.steps[number - 1].parameters()
     if at is None:
-        own = step.levels or {}
-        whole = {n: v for n, v in own.items() if isinstance(v, int)}
+        own = given.get("levels") or {}
+        one = {n: min(v, nodes.height[n]) for n, v in own.items() if isinstance(v, int)}
         start = best.levels if best is not None else nodes.height
-        at = nodes.at({**start, **whole})
+        at = nodes.at({**start, **one})
+    if at.holds and best is not None and at.quality < best.quality:
+        # With some columns fixed there is less to go through, and more may be found.
+        best = replace(at, proven=False)
     return {
         "nodes": nodes,
         "best": best,
-        "local": bool(step.local),
-        "fixed": fixed or {},
+        "local": bool(given.get("local")),
+        "of": desk.look.records,
+        "fixed": fixed,
         "version": desk.space.current,
-        **_node(nodes, at, _counted(desk)),
+        **_node(desk, nodes, at),
     }

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Request, UploadFile
 from fastapi.responses import HTMLResponse, Response
 
 from discreet.app import commands
 from discreet.app.forms import toml
+from discreet.app.routes import new_router
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
 
     from discreet.app.server import Desk
     from discreet.generalization import Hierarchy
+    from discreet.inspection.encoded import Encoded
 
+# The groups of each value, the outermost first.
+Paths = dict[str, tuple[str, ...]]
 # The kinds that are built by rule: what their parameters are, and an example.
 KINDS = {
     "intervals": ("widths", "5, 10, 20", "numbers by intervals of these widths, level by level"),
@@ -28,9 +35,15 @@ KINDS = {
     "order": ("sizes", "2, 4", "so many neighbouring values merged at each level"),
     "flat": ("", "", "the values, and nothing but * above them"),
 }
+# Those that have levels where none are given.
+_OWN_LEVELS = ("prefix", "dates")
 _LABELS, _VALUES = 30, 400
+# A recipe says of each value which group it is in, and stands beside every page.
+_GATHERED = 20_000
 # The methods whose steps have hierarchies of keys.
 _RECODING = ("generalize", "mondrian", "safepub")
+# Those that work on what such a step leaves.
+_AFTER = ("local-suppression",)
 # What a hierarchy is, in words.
 _WORDS = {
     "groups": "groups of values",
@@ -45,7 +58,7 @@ _WORDS = {
 
 def router(desk: Desk) -> APIRouter:
     """Answer to what is done on the page."""
-    routes = APIRouter()
+    routes = new_router()
 
     @routes.get("/hierarchies")
     def page(request: Request, column: str | None = None) -> HTMLResponse:
@@ -71,7 +84,10 @@ def router(desk: Desk) -> APIRouter:
         spec: dict[str, Any] = {"kind": kind}
         if KINDS[kind][0]:
             spec |= _levels(kind, levels.strip()) | {"kind": kind}
-        notice = _save(desk, column, spec, f"{column} by {kind}", version)
+        if kind == "dates":
+            # How text is written was found by the first look, or said before.
+            spec = _written(desk, column) | spec
+        notice = _save(desk, column, lambda paths: spec, f"{column} by {kind}", version)
         return desk.part("tree.html", **_tree(desk, column, notice))
 
     @routes.post("/hierarchies/gather")
@@ -87,10 +103,21 @@ def router(desk: Desk) -> APIRouter:
             raise BadInput("mark the values or groups to gather, and name their group")
         if value and inner:
             raise BadInput("mark values, or groups, and not both at once")
-        paths = _paths(desk, column)
+        if named == "*":
+            raise BadInput("'*' stands for anything; choose another name")
         into = _values_into if value else _groups_into
-        spec = {"kind": "groups", "tree": tree_from(into(paths, value or inner or [], named))}
-        notice = _save(desk, column, spec, f"{column}: {named} gathered", version)
+
+        def gathered(paths: Paths) -> dict[str, Any]:
+            found = into(paths, value or inner or [], named)
+            # In a release it would stand for others here, and for itself elsewhere.
+            if named in found and named not in found[named]:
+                raise BadInput(
+                    f"'{named}' is a value that is not in this group; mark it too, or choose "
+                    "another name"
+                )
+            return {"kind": "groups", "tree": tree_from(found)}
+
+        notice = _save(desk, column, gathered, f"{column}: {named} gathered", version)
         return desk.part("tree.html", **_tree(desk, column, notice))
 
     @routes.post("/hierarchies/scatter")
@@ -101,24 +128,28 @@ def router(desk: Desk) -> APIRouter:
     ) -> HTMLResponse:
         if not value:
             raise BadInput("mark the values to take out of their groups")
-        paths = _paths(desk, column) | {one: (one,) for one in value}
-        spec = {"kind": "groups", "tree": tree_from(paths)}
-        notice = _save(desk, column, spec, f"{column}: values taken out of groups", version)
+
+        def scattered(paths: Paths) -> dict[str, Any]:
+            _check_values(paths, value)
+            return {"kind": "groups", "tree": tree_from(paths | {one: (one,) for one in value})}
+
+        said = f"{column}: values taken out of groups"
+        notice = _save(desk, column, scattered, said, version)
         return desk.part("tree.html", **_tree(desk, column, notice))
 
     @routes.post("/hierarchies/upload")
-    async def upload(
+    def upload(
         column: Annotated[str, Form()], version: Annotated[int, Form()], file: UploadFile
     ) -> HTMLResponse:
+        from discreet.generalization._tables import rows_in
+
         try:
-            text = (await file.read()).decode("utf-8-sig")
+            text = file.file.read().decode("utf-8-sig")
         except UnicodeDecodeError:
-            raise BadInput("the file is not valid UTF-8") from None
-        separator = ";" if ";" in text else ","
-        rows = [row for row in csv.reader(io.StringIO(text), delimiter=separator) if row]
-        notice = _save(
-            desk, column, {"kind": "table", "rows": rows}, f"{column} from a file", version
-        )
+            raise BadInput("the file is not valid UTF-8; save it with that encoding") from None
+        spec = {"kind": "table", "rows": rows_in(text, None, "the file")}
+        column = _as_sent(desk, column)
+        notice = _save(desk, column, lambda paths: spec, f"{column} from a file", version)
         return desk.part("tree.html", **_tree(desk, column, notice))
 
     @routes.get("/hierarchies/csv")
@@ -128,7 +159,8 @@ def router(desk: Desk) -> APIRouter:
         ladder = _bound(desk, column)[0]
         text = io.StringIO()
         csv.writer(text, delimiter=";", lineterminator="\n").writerows(rows_of(ladder))
-        headers = {"content-disposition": 'attachment; filename="hierarchy.csv"'}
+        name = quote(f"{column}.csv", safe="")
+        headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
         return Response(text.getvalue(), media_type="text/csv", headers=headers)
 
     return routes
@@ -139,10 +171,13 @@ def _levels(kind: str, text: str) -> dict[str, Any]:
     import tomllib
 
     key, example, _ = KINDS[kind]
+    if not text and kind in _OWN_LEVELS:
+        return {}
     if text[:1] not in ("[", "{"):
         words = text.replace(",", " ").split()
         if kind == "dates":
-            words = [f"'{word}'" for word in words]
+            parts = text.split(",") if "," in text else words
+            words = [f"'{one.strip()}'" for one in parts]
         text = f"[{', '.join(words)}]" if words else ""
     try:
         given = tomllib.loads(f"x = {text}")["x"]
@@ -151,12 +186,30 @@ def _levels(kind: str, text: str) -> dict[str, Any]:
     return given if isinstance(given, dict) else {key: given}
 
 
+def _written(desk: Desk, column: str) -> dict[str, str]:
+    """Return how the dates of a key are written, if they are text and not as ISO 8601 has them."""
+    from discreet.generalization._auto import date_format
+
+    _check_key(desk, column)
+    given = tree_of(desk, column)[0].spec.get("format")
+    found = given or date_format(desk.look.seen.encoded[column].values)
+    return {"format": found} if found else {}
+
+
 def _keys(desk: Desk, column: str | None) -> dict[str, Any]:
     from discreet.app.pages.data import settle_roles
 
     settle_roles(desk)
     keys = desk.space.recipe.get("roles", {}).get("quasi", [])
+    column = column and _as_sent(desk, column)
     return {"keys": keys, "column": column if column in keys else (keys[0] if keys else None)}
+
+
+def _as_sent(desk: Desk, column: str) -> str:
+    """Return the key that a form names; browsers send line ends as CRLF, where no script does."""
+    keys = desk.space.recipe.get("roles", {}).get("quasi", [])
+    alike = [key for key in keys if re.sub("\r\n|\r|\n", "\r\n", key) == column]
+    return column if column in keys or not alike else alike[0]
 
 
 def _check_key(desk: Desk, column: str) -> None:
@@ -173,7 +226,7 @@ def tree_of(desk: Desk, column: str) -> tuple[Hierarchy, bool]:
     from discreet.inspection.proposal import proposed_hierarchy
     from discreet.recipe.recipe import content_of
 
-    for step in content_of(desk.space.recipe_file).get("steps", []):
+    for step in content_of(desk.space.checked_file).get("steps", []):
         if column in (step.get("hierarchies") or {}):
             return Hierarchy.from_spec(step["hierarchies"][column]), True
     return proposed_hierarchy(desk.look.seen, column), False
@@ -198,7 +251,7 @@ def _tree(desk: Desk, column: str, notice: str | None = None) -> dict[str, Any]:
     tree, own = tree_of(desk, column)
     seen = desk.look.seen.encoded[column]
     known = set(tree.listed or ())
-    values = [str(x) for x in seen.values.cast("string").to_pylist()]
+    values = _values(desk, column)
     missing = [x for x in values if known and x not in known]
     shown: dict[str, Any] = {"levels": [], "problem": None}
     try:
@@ -206,13 +259,21 @@ def _tree(desk: Desk, column: str, notice: str | None = None) -> dict[str, Any]:
     except BadInput as error:
         shown["problem"] = str(error)
     else:
+        ranked = _ranks(ladder.leaves, seen)
         for level, labels in enumerate(ladder.labels):
             held = np.bincount(ladder.maps[level], counts, len(labels)).astype(int)
-            order = np.argsort(-held, kind="stable")[:_LABELS]
+            if ranked is None:
+                order = np.argsort(-held, kind="stable")[:_LABELS]
+            else:
+                first = np.full(len(labels), len(ranked))
+                np.minimum.at(first, ladder.maps[level], ranked)
+                order = np.argsort(first, kind="stable")[:_LABELS]
             some = [(labels[i], int(held[i])) for i in order]
             shown["levels"].append({"labels": some, "more": len(labels) - len(some)})
-    rows = sorted(zip(values, seen.counts.tolist(), strict=True), key=lambda one: -one[1])
-    spec, paths = tree.spec, _paths(desk, column)
+    ranks = _ranks(seen.values, seen)
+    order = np.argsort(-seen.counts if ranks is None else ranks, kind="stable")
+    rows = [(values[i], int(seen.counts[i])) for i in order]
+    spec, paths = tree.spec, _paths(desk.space.recipe, column, values)
     return shown | {
         "column": column,
         "own": own,
@@ -228,26 +289,79 @@ def _tree(desk: Desk, column: str, notice: str | None = None) -> dict[str, Any]:
         "paths": paths,
         "outermost": list(dict.fromkeys(path[0] for path in paths.values())),
         "gathered": any(path != (value,) for value, path in paths.items()),
-        "given": toml(spec[KINDS[spec["kind"]][0]]) if _simple(spec) else "",
+        "given": _given(spec),
+        "rule": spec["kind"] if spec["kind"] in KINDS else rule_for(seen),
     }
 
 
-def _simple(spec: Mapping[str, Any]) -> bool:
-    """Tell whether a hierarchy's rule is one list of levels."""
-    return spec["kind"] in KINDS and bool(spec.get(KINDS[spec["kind"]][0]))
+def _ranks(values: pa.Array, column: Encoded) -> np.ndarray | None:
+    """Return the places of numbers and dates in their own order; None for words."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from discreet.generalization._auto import date_format
+    from discreet.generalization._dates import days_of
+
+    written = date_format(column.values) if column.kind == "text" and len(column.values) else None
+    if written is not None:
+        try:
+            return pc.rank(pa.array(days_of(values, "dates", written))).to_numpy()
+        except BadInput:  # A file has others besides.
+            return None
+    if not (column.kind == "numeric" or pa.types.is_temporal(column.values.type)):
+        return None
+    try:
+        return pc.rank(values.cast(column.values.type)).to_numpy()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # Text: of other values, or durations.
+        return None
 
 
-def _paths(desk: Desk, column: str) -> dict[str, tuple[str, ...]]:
-    """Return the groups of each value, the outermost first, where the recipe has gathered any.
+def _given(spec: Mapping[str, Any]) -> str:
+    """Write a rule's levels for its field, with all else that it says, so that none of it is lost.
+
+    Examples
+    --------
+    >>> _given({"kind": "intervals", "widths": [5, 10]})
+    '[5, 10]'
+    >>> _given({"kind": "intervals", "widths": [5], "lower": 20})
+    '{ widths = [5], lower = 20 }'
+    """
+    key = KINDS.get(spec["kind"], ("",))[0]
+    rest = {name: value for name, value in spec.items() if name != "kind"}
+    if not key or not rest:
+        return ""
+    return toml(rest[key]) if list(rest) == [key] else toml(rest)
+
+
+def rule_for(column: Encoded) -> str:
+    """Return the kind of rule that suits the values of a column."""
+    from pyarrow.types import is_temporal
+
+    if is_temporal(column.values.type):
+        return "dates"
+    if column.kind == "numeric":
+        return "intervals"
+    values = [str(x) for x in column.values.cast("string").to_pylist()]
+    # Codes, such as of places: as long as each other, with digits.
+    codes = len({len(x) for x in values}) == 1 and all(any(c.isdigit() for c in x) for x in values)
+    return "prefix" if codes else "flat"
+
+
+def _values(desk: Desk, column: str) -> list[str]:
+    return [str(x) for x in desk.look.seen.encoded[column].values.cast("string").to_pylist()]
+
+
+def _paths(recipe: Mapping[str, Any], column: str, held: Sequence[str]) -> Paths:
+    """Return the groups of each value that is held, where the recipe has gathered any.
 
     A value that was not gathered is a group of its own.
     """
-    _check_key(desk, column)
-    tree, own = tree_of(desk, column)
-    held = [str(x) for x in desk.look.seen.encoded[column].values.cast("string").to_pylist()]
-    found: dict[str, tuple[str, ...]] = {}
-    if own and tree.spec["kind"] == "groups":
-        found = dict(_inner(tree.spec["tree"], ()))
+    found: Paths = {}
+    for step in recipe.get("steps", []):
+        spec = (step.get("hierarchies") or {}).get(column)
+        if isinstance(spec, dict) and spec.get("kind") == "groups":
+            found = dict(_inner(spec.get("tree", {}), ()))
+            break
     return found | {value: (value,) for value in held if value not in found}
 
 
@@ -260,9 +374,12 @@ def _inner(tree: Any, above: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, 
             yield str(value), above
 
 
-def _values_into(
-    paths: dict[str, tuple[str, ...]], values: Sequence[str], group: str
-) -> dict[str, tuple[str, ...]]:
+def _check_values(paths: Paths, values: Sequence[str]) -> None:
+    if any(value not in paths for value in values):
+        raise BadInput("there is no such value")
+
+
+def _values_into(paths: Paths, values: Sequence[str], group: str) -> Paths:
     """Put values into a group: one that there is, or a new one where all of them are.
 
     Examples
@@ -270,17 +387,14 @@ def _values_into(
     >>> _values_into({"a": ("a",), "b": ("b",)}, ["a", "b"], "both")
     {'a': ('both',), 'b': ('both',)}
     """
-    if any(value not in paths for value in values):
-        raise BadInput("there is no such value")
+    _check_values(paths, values)
     there = next((path for path in paths.values() if path[-1] == group), None)
     above = {paths[value][:-1] for value in values}
     new = (*(above.pop() if len(above) == 1 else ()), group)
     return paths | dict.fromkeys(values, there or new)
 
 
-def _groups_into(
-    paths: dict[str, tuple[str, ...]], groups: Sequence[str], group: str
-) -> dict[str, tuple[str, ...]]:
+def _groups_into(paths: Paths, groups: Sequence[str], group: str) -> Paths:
     """Put outermost groups into another one, a level above them.
 
     Examples
@@ -298,7 +412,7 @@ def _groups_into(
     }
 
 
-def tree_from(paths: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+def tree_from(paths: Paths) -> dict[str, Any]:
     """Make a tree of the groups of each value.
 
     Examples
@@ -320,35 +434,72 @@ def tree_from(paths: dict[str, tuple[str, ...]]) -> dict[str, Any]:
     return tree
 
 
-def _save(desk: Desk, column: str, spec: dict[str, Any], said: str, seen: int) -> str | None:
-    """Write a hierarchy into the recipe: into the step that has one, that could, or a new one."""
+def _save(
+    desk: Desk, column: str, made: Callable[[Paths], dict[str, Any]], said: str, seen: int
+) -> str | None:
+    """Write a hierarchy into the recipe: into the step that has one, that could, or a new one.
+
+    It is made of the groups as they are when it is written, so that of two that are gathered at
+    the same moment neither is lost.
+    """
     from discreet.generalization import Hierarchy
 
     _check_key(desk, column)
-    found = desk.look.seen.encoded[column]
-    # What is wrong with it is said now.
-    Hierarchy.from_spec(spec).bind(found.levels(), column)
     # Looked for before the workspace is held: whoever looks at the table may need that.
+    encoded, held = desk.look.seen.encoded[column], _values(desk, column)
     names = [] if tree_of(desk, column)[1] else desk.space.recipe["roles"]["quasi"]
     trees = {name: tree_of(desk, name)[0].spec for name in names}
 
     def change(recipe: dict[str, Any]) -> dict[str, Any]:
-        steps = [dict(step) for step in recipe.get("steps", [])]
-        able = [step for step in steps if step.get("method") in _RECODING]
-        own = [step for step in steps if column in (step.get("hierarchies") or {})]
-        treating = [step for step in able if column in step.get("columns", [])]
-        for step in own or treating or able:
-            step["hierarchies"] = {**(step.get("hierarchies") or {}), column: spec}
-            step["columns"] = list(dict.fromkeys([*step.get("columns", []), column]))
-            return {**recipe, "steps": steps}
-        keys = recipe["roles"]["quasi"]
-        new = {
-            "method": "generalize",
-            "columns": keys,
-            "privacy": [{"model": "k-anonymity", "k": 5}],
-            "hierarchies": {**trees, column: spec},
-        }
-        others = [step for step in steps if not set(step.get("columns", [])) & set(keys)]
-        return {**recipe, "steps": [new, *others]}
+        spec = made(_paths(recipe, column, held))
+        if spec["kind"] == "groups" and len(held) > _GATHERED:
+            raise BadInput(
+                f"{column} has {len(held):,} values, too many to gather by hand: build its levels "
+                "by a rule, or from a file"
+            )
+        # What is wrong with it is said now.
+        Hierarchy.from_spec(spec).bind_and_encode(encoded.levels(), column, encoded.counts)
+        return with_tree(recipe, column, spec, trees)
 
     return desk.space.edit(said, change, seen)
+
+
+def with_tree(
+    recipe: Mapping[str, Any], column: str, spec: Any, trees: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a recipe with a key's hierarchy; a new step has the `trees` for the other keys.
+
+    All its steps stay. A new one goes before them, for the keys that no step treats, or that only
+    have cells blanked.
+
+    Examples
+    --------
+    >>> steps = [{"method": "oma", "columns": ["age"]}]
+    >>> recipe = {"roles": {"quasi": ["age", "sex"]}, "steps": steps}
+    >>> found = with_tree(recipe, "sex", {"kind": "flat"}, {})
+    >>> [(step["method"], step["columns"]) for step in found["steps"]]
+    [('generalize', ['sex']), ('oma', ['age'])]
+    """
+    steps = [dict(step) for step in recipe.get("steps", [])]
+    able = [step for step in steps if step.get("method") in _RECODING]
+    own = [step for step in steps if column in (step.get("hierarchies") or {})]
+    treating = [step for step in able if column in step.get("columns", [])]
+    elsewhere = [step for step in steps if step["method"] not in (*_RECODING, *_AFTER)]
+    treated = {name: step["method"] for step in elsewhere for name in step.get("columns", [])}
+    if not own and not treating and column in treated:
+        raise BadInput(
+            f"a step {treated[column]} treats {column} and has no use for a hierarchy: take the "
+            "column out of it first"
+        )
+    for step in own or treating or able:
+        step["hierarchies"] = {**(step.get("hierarchies") or {}), column: spec}
+        step["columns"] = list(dict.fromkeys([*step.get("columns", []), column]))
+        return {**recipe, "steps": steps}
+    keys = [name for name in recipe["roles"]["quasi"] if name not in treated]
+    new = {
+        "method": "generalize",
+        "columns": keys,
+        "privacy": [{"model": "k-anonymity", "k": 5}],
+        "hierarchies": {name: trees[name] for name in keys if name in trees} | {column: spec},
+    }
+    return {**recipe, "steps": [new, *steps]}

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Form
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from discreet.app.routes import new_router
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.app.server import Desk
 
+_NO_ROLES = "the columns have no roles yet: go to Data"
+_NO_STEPS = "the recipe has no steps yet: go to Protect"
+
 
 def router(desk: Desk) -> APIRouter:
     """Answer to what is done to the recipe as a whole."""
-    routes = APIRouter()
+    routes = new_router()
 
     @routes.get("/")
     def start() -> RedirectResponse:
@@ -61,13 +65,18 @@ def problem_of(desk: Desk) -> str | None:
     from discreet.recipe import Recipe
 
     if desk.space.input is None:
-        return "No table is open."
+        return "No table is open"
+    if not desk.space.recipe:
+        return _NO_ROLES
     try:
-        recipe = Recipe.load(desk.space.recipe_file)
+        recipe = Recipe.load(desk.space.checked_file)
         recipe.roles.assign([look.name for look in desk.look.seen.columns])
     except BadInput as error:
-        return str(error).removeprefix(f"{desk.space.recipe_file}: ")
-    return None if recipe.steps else "The recipe has no steps yet: go to Protect."
+        said = str(error).removeprefix(str(desk.space.recipe_file)).lstrip(":, ")
+        # Before there is any step, that none treats the first key is no news.
+        bare = "no step treats" in said and not desk.space.recipe.get("steps")
+        return _NO_STEPS if bare else said
+    return None if recipe.steps else _NO_STEPS
 
 
 def _reload() -> HTMLResponse:

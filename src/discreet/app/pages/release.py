@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import tomli_w
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse
 
 from discreet.app import commands
+from discreet.app.jobs import ENDED
 from discreet.app.pages.protect import runs_shown
 from discreet.app.pages.result import chosen_of, release_of
+from discreet.app.routes import new_router
 from discreet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -44,7 +48,8 @@ _MEANING = {
 
 def router(desk: Desk) -> APIRouter:
     """Answer to what is done on the page."""
-    routes = APIRouter()
+    routes = new_router()
+    lock = threading.Lock()
 
     @routes.get("/release")
     def page(request: Request, run: int | None = None) -> HTMLResponse:
@@ -56,21 +61,31 @@ def router(desk: Desk) -> APIRouter:
         out: Annotated[str, Form()],
         format: Annotated[list[str] | None, Form()] = None,
     ) -> HTMLResponse:
+        from discreet.check.folders import is_file_target
+        from discreet.recipe.recipe import content_of
+
         target = desk.folders.find(out)
         if target.exists():
             raise BadInput(f"'{target.name}' exists; name a folder that is to be made")
+        if is_file_target(target):
+            raise BadInput(f"'{target.name}' names a file; name a folder that is to be made")
         if desk.space.folder == target or desk.space.folder in target.parents:
             raise BadInput("the workspace is not a place for releases; name a folder beside it")
         recipe = release_of(desk, run) / "internal" / "recipe.toml"
         chosen = ",".join(one for one in FORMATS if one in (format or ["csv"]))
         if not chosen:
             raise BadInput(f"choose a format: {', '.join(FORMATS)}")
-        said = f"run {run} written to {target.name}"
+        said = f"run {run} written to {target}"
         past = desk.queue.get(run)
         desk.folders.find(past["input"])
-        text = recipe.read_text(encoding="utf-8")
-        desk.queue.add(text, said, past["version"], target, again=past, format=chosen)
-        return desk.part("runs.html", **runs_shown(desk))
+        # Its keys are files beside it.
+        text = tomli_w.dumps(content_of(recipe))
+        with lock:  # Two clicks may be answered at once.
+            going = [one["out"] for one in desk.queue.all() if one["status"] not in ENDED]
+            if str(target) in going:
+                raise BadInput(f"another run is to write to '{target.name}'; name another folder")
+            desk.queue.add(text, said, past["version"], target, again=past, format=chosen)
+        return desk.part("runs.html", **runs_shown(desk, run))
 
     return routes
 
@@ -82,8 +97,11 @@ def _release(desk: Desk, number: int | None) -> dict[str, Any]:
         return found
     path = release_of(desk, run["number"])
     recipe = path / "internal" / "recipe.toml"
+    result = desk.queue.result(run["number"])
+    assert result is not None
     return {
         **found,
+        "verdict": result["decision"]["verdict"],
         "path": path,
         "public": _files(path / "public"),
         "internal": _files(path / "internal"),
