@@ -1,0 +1,1 @@
+"""What makes the site out of the pages and the code: ``python -m docs.build``."""
