@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 _HOME = {
     "protect": "discreet.flow",
     "assess": "discreet.assessment",
+    "attack": "discreet.assessment.attacked",
     "check_release": "discreet.check",
     "compare": "discreet.assessment",
     "inspect": "discreet.inspection",
@@ -31,6 +32,7 @@ __all__ = [
     "Roles",
     "__version__",
     "assess",
+    "attack",
     "check_release",
     "compare",
     "inspect",
@@ -45,6 +47,7 @@ __all__ = [
 if TYPE_CHECKING:
     from discreet.assessment import assess as assess
     from discreet.assessment import compare as compare
+    from discreet.assessment.attacked import attack as attack
     from discreet.check import check_release as check_release
     from discreet.flow import protect as protect
     from discreet.inspection import inspect as inspect

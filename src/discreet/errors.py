@@ -3,11 +3,46 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class BadInput(ValueError):
     """The table, the recipe or a parameter cannot be used; one sentence says what to do."""
+
+
+class Unmet(BadInput):
+    """Nothing that a step may choose keeps its promise on these rows.
+
+    Attributes
+    ----------
+    what : str
+        What is not kept, without the advice behind it.
+    advice : str
+        What to do.
+    works : float or None
+        The smallest `suppression_limit` with which it is, if one would help.
+    step : int or None
+        The step's number, where it is one of a recipe.
+    """
+
+    def __init__(self, what: str, advice: str, works: float | None = None) -> None:
+        super().__init__(f"{what}; {advice}")
+        self.what, self.advice, self.works = what, advice, works
+        self.step: int | None = None
+
+
+@contextmanager
+def in_step(number: int, where: str) -> Iterator[None]:
+    """Name a recipe's step in what is said to be wrong with it."""
+    try:
+        yield
+    except BadInput as error:
+        named = str(error) if str(error).startswith(where) else f"{where}: {error}"
+        if isinstance(error, Unmet):
+            error.args, error.step = (named,), number
+            raise
+        raise BadInput(named) from None
 
 
 class BrokenPromise(RuntimeError):

@@ -36,7 +36,7 @@ from discreet.outcome import (
     Rounder,
     as_computed,
 )
-from discreet.parameters import Constraints, check_declared, check_named
+from discreet.parameters import Constraints, check_declared, check_named, rules_of
 from discreet.table.classes import encode
 from discreet.table.native import like, normalise, to_arrow
 from discreet.table.summary import Summary, summarise
@@ -85,6 +85,8 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     private: ClassVar[bool] = False
     # A released value is the centre of a group's values: who knows the others can tell the last.
     averages: ClassVar[bool] = False
+    # Why its plan is not applied to other rows, which it decides on anew instead.
+    anew: ClassVar[str] = "its plan is about the very records that it was made from"
     # What its parameters must be, beyond those of its bases.
     constraints: ClassVar[Constraints] = {}
 
@@ -186,12 +188,35 @@ class Method(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Columns that are written to a second table, joined with the first by what it `adds`."""
         return ()
 
+    def carried(self, plan: Mapping[str, Any]) -> dict[str, Any] | str:
+        """Return what to set in a recipe's step so that it decides on other rows as it did here.
+
+        Parameters
+        ----------
+        plan : mapping
+            The step's part of a release's plan, as it was read from its file.
+
+        Returns
+        -------
+        dict or str
+            Parameters, and perhaps another `method` that takes these alone. Or, as a sentence
+            without a subject, why nothing is kept and the step is decided on anew.
+        """
+        return self.anew
+
     def check_params(self) -> None:
         """Raise `BadInput` where a parameter has a value that cannot be used.
 
         A subclass adds the rules that join several parameters.
         """
         check_declared(self)
+
+    def check_treated(self, columns: Sequence[str]) -> None:
+        """Raise `BadInput` where parameters do not fit the columns to treat, whatever they hold."""
+        kind: Any = type(self)
+        for name, rule in rules_of(kind).items():
+            for column in columns if rule.by_column and not rule.optional else ():
+                per_column(getattr(self, name), column, name)
 
     @property
     def bound_to_memory(self) -> str | None:

@@ -36,8 +36,16 @@ class Linked:
 
     @property
     def several(self) -> Linked | None:
-        """None where every unit has one row, and nothing is seen together."""
-        return self if np.bincount(self.units).max(initial=0) > 1 else None
+        """None where every unit has one row, and nothing is seen together.
+
+        A row that tells no unit, -1, is one of its own.
+        """
+        nobody = self.units < 0
+        if np.bincount(self.units[~nobody]).max(initial=0) < 2:
+            return None
+        units = self.units.copy()
+        units[nobody] = units.max() + 1 + np.arange(nobody.sum())
+        return Linked(units, self.known)
 
     def at(self, rows: np.ndarray) -> Linked | None:
         """Take some rows."""

@@ -10,7 +10,7 @@ import inspect
 import math
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, field, is_dataclass
 from functools import cache
 from numbers import Real
 from typing import Any, Literal
@@ -39,6 +39,7 @@ class Rule:
     by_column: bool = False  # a mapping may give each column its own value
     only_by_column: bool = False  # a mapping must
     or_list: str = ""  # a list is good too; this is what to give instead of an empty one
+    bounds: Mapping[str, float] = field(default_factory=dict)  # of a number, as in a JSON schema
 
     def check(self, name: str, value: Any) -> None:
         """Raise `BadInput` where a parameter's value does not keep the rule."""
@@ -65,7 +66,10 @@ Constraints = dict[str, Rule]
 def whole(least: int = 1, **more: Any) -> Rule:
     """Return the rule of a whole number; `more` are further attributes of the rule."""
     return Rule(
-        wanted=f"a whole number of at least {least}", good=lambda x: is_whole(x, least), **more
+        wanted=f"a whole number of at least {least}",
+        good=lambda x: is_whole(x, least),
+        bounds={"minimum": least},
+        **more,
     )
 
 
@@ -96,7 +100,14 @@ def number(
         x = as_float(value)
         return math.isfinite(x) and low <= x <= most and over < x < below
 
-    return Rule(**{"wanted": said, "good": good, **more})
+    named = {
+        "minimum": least,
+        "exclusiveMinimum": above,
+        "maximum": most,
+        "exclusiveMaximum": below,
+    }
+    bounds = {key: end for key, end in named.items() if end is not None and end < math.inf}
+    return Rule(**{"wanted": said, "good": good, "bounds": bounds, **more})
 
 
 def one_of(choices: Any, **more: Any) -> Rule:

@@ -85,8 +85,10 @@ class ColumnPlan(TypedDict, total=False):
     noise_floor: float
     low: float
     width: float
-    # `generalize` and `safepub`: the level of the column's hierarchy in each search.
+    # `generalize` and `safepub`: the level of the column's hierarchy in each search, and what the
+    # column's values made of a hierarchy that depends on them, as a recipe has it.
     levels: list[int]
+    hierarchy: dict[str, Any]
     # `items`: what each item of a set becomes, None where it is left out.
     m: int
     separator: str | None

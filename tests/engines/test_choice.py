@@ -1,3 +1,5 @@
+import os
+
 import duckdb
 import pyarrow as pa
 import pytest
@@ -24,6 +26,15 @@ def test_what_fits_in_a_third_of_free_memory_is_for_memory(file, monkeypatch):
     assert choose("auto", file) == "duckdb"
     assert choose("auto", file.parent) == "duckdb"
     assert choose("memory", file) == "memory"
+
+
+def test_what_needs_more_than_it_is_given_is_for_duckdb(tmp_path):
+    file = tmp_path / "a.csv"
+    file.touch()
+    os.truncate(file, 24 << 20)
+    assert choose("auto", file) == choose("auto", file, "72MiB") == "memory"
+    assert choose("auto", file, "71MiB") == "duckdb"
+    assert choose("memory", file, "71MiB") == "memory"
 
 
 def test_a_csv_counts_by_its_bytes(tmp_path):

@@ -1,4 +1,4 @@
-"""Anatomy on Adult with nulls: the figures of docs/methods.md."""
+"""Anatomy on Adult with nulls: the figures of docs/reference/methods."""
 
 import pytest
 

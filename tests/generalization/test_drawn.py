@@ -52,10 +52,10 @@ def partition(plain, a, level):
     ("quality", "idle"),
     [
         ("loss", False),
-        ("loss", True),
+        pytest.param("loss", True, marks=pytest.mark.slow),
         ("nue", True),
         ("discernibility", True),
-        ("average-class", False),
+        pytest.param("average-class", False, marks=pytest.mark.slow),
         ("average-class", True),
     ],
 )
@@ -363,7 +363,7 @@ def test_the_certificate_says_that_it_was_drawn(example):
 
 def test_the_certificate_of_the_docs():
     drawn = adult("loss", 0.05, publish_minimal=False, random_state=1)
-    said = (Path(__file__).parents[2] / "docs" / "generalization.md").read_text("utf-8")
+    said = (Path(__file__).parents[2] / "docs" / "explanation" / "optimum.md").read_text("utf-8")
     assert str(drawn.certificate_) in said
 
 
@@ -372,7 +372,7 @@ def test_the_certificate_of_the_docs():
     ("limit", "best", "mean", "distinct"), [(0, 592, 609, 6), (0.05, 252, 297, 17)]
 )
 def test_what_a_draw_costs_on_adult(limit, best, mean, distinct):
-    """The figures of docs/threats.md."""
+    """The figures of docs/explanation/threats.md."""
     drawn = [adult("loss", limit, publish_minimal=False, random_state=seed) for seed in range(20)]
     assert round(1000 * drawn[0].certificate_.optimum) == best
     assert round(50 * sum(one.quality_ for one in drawn)) == mean

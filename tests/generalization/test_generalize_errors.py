@@ -87,8 +87,8 @@ def test_the_limit_that_works_for_all_groups_is_told():
     }
     say(
         "suppression_limit = 0.05 cannot be met for the records with nulls: at least 2 of 6 records "
-        "must be suppressed to keep the privacy models; set suppression_limit = 0.3334 or more, or "
-        "weaken the models",
+        "must be suppressed to keep the privacy models, nor for the records without nulls: at least "
+        "1 of 4; set suppression_limit = 0.3334 or more, or weaken the models",
         table,
         **options,
     )
@@ -127,8 +127,8 @@ def test_a_treated_column_without_a_hierarchy_is_refused():
     with pytest.raises(BadInput) as raised:
         discreet.protect(load_adult(), bad)
     assert str(raised.value) == (
-        "step 1 (generalize): column 'age' has no hierarchy; give it one under hierarchies, such as "
-        'age = { kind = "auto" }'
+        "the recipe: step 1 (generalize): column 'age' has no hierarchy; give it one under "
+        'hierarchies, such as age = { kind = "auto" }'
     )
 
 

@@ -40,7 +40,7 @@ SPECS = [
     {"kind": "intervals", "cuts": [[20, 40, 60], [40]], "whole": True},
     {"kind": "groups", "tree": TREE},
     {"kind": "table", "rows": [["a", "x"], ["b", "x"], ["c", "y"]]},
-    {"kind": "csv", "path": "somewhere/age.csv", "sep": ","},
+    {"kind": "csv", "path": "/somewhere/age.csv", "sep": ","},
 ]
 
 

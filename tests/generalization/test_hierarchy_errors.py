@@ -22,6 +22,8 @@ from tests.generalization.test_hierarchy import SPECS, Step
         (lambda: Hierarchy.intervals([0, 5]), "widths must be above 0, but one is 0"),
         (lambda: Hierarchy.intervals(5), "widths must be a list of numbers, not 5"),
         (lambda: Hierarchy.intervals(["5"]), "widths must be a number, not '5'"),
+        (lambda: Hierarchy.intervals([10**400]), f"widths must be a number below 2^53, not {10**400}"),
+        (lambda: Hierarchy.from_spec({"kind": "groups", "tree": {"a": [10**30]}}), f"a value of a hierarchy must be text or a number, not {10**30}"),
         (lambda: Hierarchy.intervals([math.inf]), "widths must be a number below 2^53, not inf"),
         (lambda: Hierarchy.intervals([1 / 3]), "widths has more than 12 decimals: 0.3333333333333333"),
         (lambda: Hierarchy.intervals([5], lower=9, upper=3), "lower = 9 is not below upper = 3"),
@@ -32,6 +34,9 @@ from tests.generalization.test_hierarchy import SPECS, Step
         (lambda: Hierarchy.prefix([0]), "stars must be at least 1, but one is 0"),
         (lambda: Hierarchy.prefix([2, 1]), "stars must rise from level to level, but 1 follows 2"),
         (lambda: Hierarchy.prefix([1.5]), "stars must be whole numbers, but one is 1.5"),
+        (lambda: Hierarchy.prefix([10**26]), "stars must be at most 2,147,483,647, but one is 100,000,000,000,000,000,000,000,000"),
+        (lambda: Hierarchy.prefix(keep=["a", 1]), "keep must be whole numbers, but one is 'a'"),
+        (lambda: Hierarchy.order([10**26]), "sizes must be at most 2,147,483,647, but one is 100,000,000,000,000,000,000,000,000"),
         (lambda: Hierarchy.prefix(side="top"), "side must be 'right' or 'left', not 'top'"),
         (lambda: Hierarchy.order([2, 3]), "sizes: 3 is not a multiple of 2, so the levels would not nest"),
         (lambda: Hierarchy.order([2], ["a", "a"]), "values lists 'a' 2 times"),
@@ -74,7 +79,7 @@ def test_what_cannot_be_a_hierarchy(make, message):
 @pytest.mark.parametrize(
     ("spec", "column", "message"),
     [
-        (SPECS[8], ["clerk"], "column 'x' holds string, such as 'clerk', but intervals need numbers; convert it to numbers, or use another kind of hierarchy"),
+        (SPECS[8], ["clerk"], "column 'x' holds text, such as 'clerk', but intervals need numbers; convert it to numbers, or use another kind of hierarchy"),
         (SPECS[8], [dt.date(2019, 4, 5)], "column 'x' holds date32[day], such as '2019-04-05', but intervals need numbers; use kind = \"dates\""),
         (SPECS[8], [1.0, math.inf], "column 'x' holds infinity; make it null or code it first"),
         (SPECS[8], [2**60], "column 'x' holds numbers above 2^53, which have no exact intervals; use kind = \"prefix\" or \"order\""),

@@ -159,8 +159,15 @@ def test_a_bound_is_true_and_a_rerun_the_same(example, k, quality, budget):
         {"quality": "average-class"},
     ],
 )
-@pytest.mark.parametrize("counted", [False, True])
-@pytest.mark.parametrize("seconds", [0.1, 0.4])
+@pytest.mark.parametrize(
+    ("seconds", "counted"),
+    [
+        (0.1, False),
+        (0.4, True),
+        pytest.param(0.1, True, marks=pytest.mark.slow),
+        pytest.param(0.4, False, marks=pytest.mark.slow),
+    ],
+)
 def test_evaluations_repeat_what_a_time_limit_gave(seconds, counted, options):
     """A time limit may end it anywhere: in the descent, near the best node, or in the proof."""
     table = many_columns(nulls="null_policy" in options)

@@ -79,7 +79,9 @@ def test_k_is_one_below_arx():
 
 
 def test_the_table_in_the_docs():
-    text = (Path(__file__).parents[2] / "docs/differential_privacy.md").read_text("utf-8")
+    text = (Path(__file__).parents[2] / "docs/explanation/differential_privacy.md").read_text(
+        "utf-8"
+    )
     table = text.split("| epsilon | beta |")[1].split("\n\n")[0].splitlines()[2:]
     for line in table:
         epsilon, beta, *ks = [cell.strip() for cell in line.strip("|").split("|")]

@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -9,9 +10,10 @@ import pytest
 
 import discreet
 from benchmarks.tables import make_dwellings
-from discreet.datasets import load_adult, make_episodes, make_households
+from discreet.datasets import load_adult, load_eia, make_episodes, make_households
+from discreet.errors import BadInput
 from discreet.inspection import candidates, inspect
-from discreet.inspection.candidates import Tried, best_of, try_out
+from discreet.inspection.candidates import Asked, Tried, best_of, try_out
 from discreet.inspection.proposal import propose
 
 TABLES = {
@@ -159,3 +161,30 @@ def test_the_smallest_table():
     seen = inspect(table)
     proposal, _ = try_out(propose(seen), seen)
     assert discreet.protect(table, proposal.recipe).check.verified
+
+
+def test_why_no_way_keeps_what_is_asked_is_said_with_what_to_do():
+    """The number of a company tells its name, however coarse the name is."""
+    seen = inspect(load_eia().select(["UTILITYID", "UTILNAME", "MONTH"]))
+    with pytest.raises(BadInput) as refused:
+        try_out(propose(seen), seen)
+    said = str(refused.value)
+    assert "nothing released gives 'UTILNAME' away: 'UTILITYID' tells the original value of" in said
+    assert "drop or round it, generalize it together with 'UTILNAME'" in said
+
+
+def test_why_the_least_loss_was_not_taken_is_said_also_where_all_leave_nothing_of_a_key():
+    gone = {"gone": ("born",)}
+    tried = [Tried("a", (), loss=0.41, starred=0.2, **gone), Tried("b", (), loss=0.4, **gone)]
+    taken = best_of(tried)
+    assert taken is tried[0]
+    trial = SimpleNamespace(rows=[0], all_rows=1, k=5, who="people", sampled=False)
+    said = list(candidates._said(tried, taken, trial, []))
+    assert said[-1] == "What loses a little less leaves more cells *."
+
+
+def test_amounts_have_no_l():
+    table = make_households(300, seed=1).select(["age", "sex", "income"])
+    seen = inspect(table)
+    _, choice = try_out(propose(seen), seen, Asked(l=2))
+    assert "No confidential column holds categories, so l is not demanded." in choice.said

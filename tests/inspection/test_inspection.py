@@ -75,6 +75,11 @@ def test_a_csv_is_typed_as_read_table_types_it(tmp_path):
     assert [look.nulls for look in looks] == [column.null_count for column in table.columns]
 
 
+def test_a_csv_of_empty_cells_alone(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n" + ",\n" * 5)
+    assert [look.nulls for look in inspect(tmp_path / "t.csv").columns] == [5, 5]
+
+
 def test_pandas_polars_and_odd_columns():
     frame = pd.DataFrame(
         {

@@ -25,11 +25,15 @@ def test_intervals_hold_what_the_plain_test_holds(ordered, queries, tolerance):
         np.testing.assert_array_equal(agrees, np.abs(ordered - query) <= tolerance)
 
 
-@pytest.mark.parametrize("n", [1, 64, 65, 1100])
-@pytest.mark.parametrize("stride", [64, 70, 1000])
+SHAPES = [(1, 2), (3, 2), (7, 2), (1, 4), (3, 5), (5, 3), (9, 2), (4, 5), (6, 3)]
+STRIDES = [64, 70, 1000]
+
+
 @pytest.mark.parametrize(
-    ("p", "levels"),
-    [(1, 2), (3, 2), (7, 2), (1, 4), (3, 5), (5, 3), (9, 2), (4, 5), (6, 3)],
+    ("n", "stride", "p", "levels"),
+    [(n, stride, *shape) for n in (1, 64, 65) for stride in STRIDES for shape in SHAPES]
+    # All pairs of many take longest: each shape has one stride there.
+    + [(1100, STRIDES[i // 3], *shape) for i, shape in enumerate(SHAPES)],
 )
 def test_counts_and_links_against_all_pairs(n, stride, p, levels):
     rng = np.random.default_rng(n + stride + p)

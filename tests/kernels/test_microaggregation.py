@@ -13,14 +13,15 @@ from tests.examples import examples
 from tests.kernels.test_mdav_tree import plain_distance
 
 UNIT = 2.0**36
+NO_UNITS = np.empty(0, np.int64)
 
 
 class Plain:
     """The records that are left, and what is asked of them."""
 
-    def __init__(self, points, mismatch, steps, units=None):
+    def __init__(self, points, mismatch, steps, units=NO_UNITS):
         self.points, self.mismatch, self.steps = points, mismatch, steps
-        self.units = range(len(points)) if units is None else units
+        self.units = units if len(units) else range(len(points))
         self.left = list(range(len(points)))
         self.groups = []
 
@@ -118,10 +119,10 @@ def tables(draw):
         mismatch, steps = np.where(kinds == 1, 0.7, 0.0), np.array([0.0, 1.0, 0.3])[kinds]
         codes = rng.integers(0, 4, (n, p))
         points = np.where(kinds > 0, codes * steps, points)
-    units = None
+    units = NO_UNITS
     if draw(st.booleans()):
         _, units = np.unique(rng.integers(0, draw(st.integers(1, n)), n), return_inverse=True)
-    k = draw(st.integers(1, min(n if units is None else units.max() + 1, 6)))
+    k = draw(st.integers(1, min(units.max() + 1 if len(units) else n, 6)))
     return np.ascontiguousarray(points), mismatch, steps, k, units
 
 
@@ -203,7 +204,7 @@ def test_thousands_of_records_by_a_scan(cloud):
     points = np.rint(cloud(np.random.default_rng(5)) * UNIT) / UNIT
     labels = np.empty(len(points), np.int64)
     for k in (3, 40):
-        mdav(points, None, None, k, labels)
+        mdav(points, None, None, k, labels, NO_UNITS)
         assert (labels == scanned_mdav(points, k)).all()
 
 
@@ -223,7 +224,7 @@ def looked_at(monkeypatch, points, k):
     with monkeypatch.context() as patch:
         patch.setattr(microaggregation, "new_search", new_search)
         patch.setattr(microaggregation, "_outermost", outermost)
-        mdav.py_func(points, None, None, k, np.empty(len(points), np.int64))
+        mdav.py_func(points, None, None, k, np.empty(len(points), np.int64), NO_UNITS)
     return int(searches[0].opened[0]) + sum(runs)
 
 

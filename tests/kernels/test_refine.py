@@ -61,7 +61,7 @@ def test_the_sum_of_squares_never_rises_and_no_group_is_too_small(n, k, p, seed,
     groups, before = labels.max() + 1, squares(points, labels)
     for step in range(3):
         seed_of_step = np.uint64(seed + step)
-        groups, gained = search(points, labels, groups, k, 5, 10, seed_of_step)
+        groups, gained = search(points, labels, groups, k, 5, 10, seed_of_step, None)
         after = squares(points, labels)
         assert after <= before * (1 + 1e-12)
         assert before - after == pytest.approx(gained, abs=1e-9 * before)
@@ -77,7 +77,7 @@ def test_small_tables_reach_the_optimum(n, k):
     for seed in range(4):
         points = np.random.default_rng(seed).lognormal(size=(n, 2))
         labels = start(n, k)
-        search(points, labels, labels.max() + 1, k, 200, 30, np.uint64(seed))
+        search(points, labels, labels.max() + 1, k, 200, 30, np.uint64(seed), None)
         assert squares(points, labels) == pytest.approx(least(points, k), rel=1e-9)
 
 
@@ -126,7 +126,7 @@ def test_the_same_seed_gives_the_same_groups():
     found = []
     for seed in (7, 7, 8):
         labels = start(300, 4)
-        search(points, labels, 75, 4, 40, 20, np.uint64(seed))
+        search(points, labels, 75, 4, 40, 20, np.uint64(seed), None)
         found.append(labels.tolist())
     assert found[0] == found[1] != found[2]
 
@@ -137,7 +137,7 @@ def test_groups_that_are_too_large_to_take_apart_exchange_records_at_their_borde
     points = rng.normal(size=(2000, 2))
     labels = (np.arange(2000) >= 1000).astype(np.int64)
     before = squares(points, labels)
-    search(points, labels, 2, 900, 400, 20, np.uint64(1))
+    search(points, labels, 2, 900, 400, 20, np.uint64(1), None)
     # Two halves of a normal cloud: the best cut runs through its centre.
     assert np.bincount(labels).min() >= 900
     best = before * (1 - 1 / np.pi)
@@ -148,6 +148,6 @@ def test_far_from_zero():
     points = 1e9 + 1e-3 * np.random.default_rng(3).normal(size=(200, 2))
     labels = start(200, 4)
     before = squares(points - 1e9, labels)
-    _, gained = search(points - 1e9, labels, 50, 4, 100, 20, np.uint64(1))
+    _, gained = search(points - 1e9, labels, 50, 4, 100, 20, np.uint64(1), None)
     assert gained == pytest.approx(before - squares(points - 1e9, labels), rel=1e-9)
     assert gained > before / 2

@@ -76,7 +76,7 @@ def by_laplace(values, bounds, epsilon, seed):
 
 @pytest.mark.parametrize(("columns", "k"), [(list(range(13)), 360), ([0, 1], 200), ([7], 50)])
 def test_census_loses_less_than_with_noise_on_its_records(columns, k):
-    """At every epsilon, and less the larger it is; docs/differential_privacy.md has the figures."""
+    """At every epsilon, and less the larger it is; docs/explanation/differential_privacy.md has the figures."""
     values = census()[:, columns]
     bounds = {f"x{i}": [0.0, 1.5 * column.max()] for i, column in enumerate(values.T)}
     last = np.inf

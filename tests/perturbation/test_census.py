@@ -1,4 +1,4 @@
-"""What docs/methods.md quotes of Census: scores, and what an informed intruder finds."""
+"""What docs/reference/methods quotes of Census: scores, and what an informed intruder finds."""
 
 import numpy as np
 import pytest

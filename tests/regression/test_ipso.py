@@ -294,7 +294,7 @@ def test_an_altered_plan_is_found_out(households):
 def test_recipe_errors(households):
     for step, message in [
         (ipso(confidential=["incom"]), "step 1 (ipso): the table has no column 'incom'; did you mean 'income'?"),
-        (ipso(confidential=["disease"]), "step 1 (ipso) reads 'disease', which is not released (drop)"),
+        (ipso(confidential=["disease"]), 'step 1 (ipso) reads \'disease\', which has no role and is dropped (rest = "drop"); give it one'),
         (ipso(quasi=["age"]), "the recipe: step 1 (ipso): unknown key 'quasi'"),
         (ipso(columns=["age", "income"]), "column 'income' cannot be both synthesised and confidential"),
         (ipso(variant="D"), "the recipe: step 1 (ipso): 'variant' should be 'A', 'B' or 'C', not 'D'"),

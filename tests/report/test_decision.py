@@ -128,6 +128,17 @@ def test_blanks_are_a_share_of_the_cells():
         assert one["became"] == told
 
 
+def test_what_is_mostly_blank_says_what_the_rest_became():
+    table = pa.table({"town": ["Ulm"] * 4 + [f"hamlet {i}" for i in range(8)]})
+    steps = [
+        {"method": "generalize", "columns": ["town"], "levels": {"town": 0}},
+        {"method": "local-suppression", "columns": ["town"], "k": 3},
+    ]
+    steps[0]["hierarchies"] = {"town": {"kind": "flat"}}
+    found = became(released(table, steps, roles={"quasi": ["town"]}))
+    assert found["town"]["became"] == "removed (blank) for 66.7 %, else unchanged"
+
+
 def test_alike_columns_are_told_together(wide):
     lines = grouped(columns_of(wide), 12)
     assert len(lines) <= 12
@@ -161,6 +172,10 @@ def test_what_is_broken_fails_whatever_else_holds(facts):
     assert verdict["passed"] is False
     assert verdict["said"].startswith("FAIL: 1 of ")
     assert "5-anonymity (3 smaller, the smallest has 2)" in verdict["said"]
+    # Guide values decide nothing here, and are none of the targets.
+    asked = [one for one in verdict["targets"] if one["source"] != "guide value"]
+    assert len(asked) < len(verdict["targets"])
+    assert verdict["said"].startswith(f"FAIL: 1 of {len(asked)} targets is missed")
 
 
 def test_guide_values_decide_where_the_recipe_states_no_target():
@@ -177,11 +192,15 @@ def test_guide_values_decide_where_the_recipe_states_no_target():
 
 def test_a_shared_secret_is_named_beside_a_target_that_is_met():
     table = pa.table({"age": ["a"] * 6 + ["b"] * 6, "ill": ["flu"] * 6 + ["flu", "gout"] * 3})
+    table = table.append_column("job", table["ill"])
     step = {"method": "mondrian", "columns": ["age"], "privacy": [{"model": "k-anonymity", "k": 5}]}
-    rules = {"roles": {"quasi": ["age"], "confidential": ["ill"]}}
+    rules = {"roles": {"quasi": ["age"], "confidential": ["ill", "job"]}}
     verdict = decision(released(table, [step], **rules))["verdict"]
     assert verdict["passed"] is True
-    assert "But look at alpha of ill 100 % (guide: below 100 %)" in verdict["said"]
+    assert (
+        "But look at ill and job: in some class all have the same value (guide: below 100 %)"
+        in verdict["said"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -210,6 +229,21 @@ def test_reasons():
     assert record_words(record) == ""
     told = record | {"values": {"age": "61", "sex": None}, "unique_on": ["age", "sex"]}
     assert record_words(told) == "unique on age (61) and sex (blank)"
+
+
+def test_the_riskiest_share_their_values_with_so_many_people_and_not_rows():
+    # Two patients of three visits each share sex m.
+    table = pa.table({"who": [1, 1, 1, 2, 2, 2, 3, 4, 5], "sex": ["m"] * 6 + ["f"] * 3})
+    flat = {"sex": {"kind": "flat"}}
+    step = {"method": "generalize", "columns": ["sex"], "hierarchies": flat}
+    step["privacy"] = [{"model": "k-anonymity", "k": 2}]
+    roles = {"roles": {"unit": "who", "quasi": ["sex"]}}
+    [line] = {
+        record_words(one)
+        for one in decision(released(table, [step], **roles))["riskiest"]
+        if one["row"] < 7
+    }
+    assert line == "only 2 units share sex (m)"
 
 
 def test_next_steps():

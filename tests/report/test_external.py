@@ -186,7 +186,7 @@ def test_every_method_has_a_caveat():
     for recipe_name, method in methods().items():
         for encoding in ("group", "nearest", "stochastic"):
             one = method.__new__(method)
-            one.encoding, one.spikes = encoding, "group"
+            vars(one).update(encoding=encoding, spikes="group")
             assert one.caveat[0].islower(), recipe_name
             assert one.caveat[-1] != "."
 

@@ -59,7 +59,7 @@ def test_attacks_that_apply_are_listed(page, everything):
     assert "known members (steps 1 and 6)" in page.text
     assert "has all of public/ and every other table about these people" in page.text
     assert "decide whether what remains is acceptable" in page.text
-    assert "docs/threats.md" not in page.text
+    assert "docs/explanation/threats.md" not in page.text
 
 
 def test_each_step_tells_what_it_decided(page, everything):

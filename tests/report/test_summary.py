@@ -11,7 +11,6 @@ from discreet.assessment import Assessment
 from discreet.report import key_figures, sentences
 from discreet.report.measures import met
 from discreet.risk import probabilistic_linkage
-from tests.report.pages import Page
 
 
 def test_three_sentences_from_the_figures(everything):
@@ -117,19 +116,3 @@ def test_what_is_not_met_is_among_the_key_figures():
 def test_nothing_known_nothing_told():
     assert sentences({}) == []
     assert key_figures({}) == []
-
-
-def test_notebooks_show_what_was_done(everything):
-    page = Page(everything._repr_html_())
-    assert page.unclosed == []
-    assert "800 records with 18 of" in page.text
-    assert re.search(r"(\d+) of \1 promises checked were verified", page.text)
-    assert page.count("table") == 0  # Nothing is measured to show a release.
-
-
-def test_notebooks_show_an_assessment(everything):
-    page = Page(everything.assess()._repr_html_())
-    assert page.unclosed == []
-    assert page.text.startswith("Assessment")
-    assert page.count("tr") == 1 + len(key_figures({"assessment": everything.assess().to_dict()}))
-    assert page.count("svg") == page.count("style") == page.count("script") == 0

@@ -452,7 +452,7 @@ METHODS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_census(name, census):
-    """The table in docs/measures.md."""
+    """The table in docs/reference/measures.md."""
     x, method = census, METHODS[name]
     found = told(x, method.fit_transform(x), (method, [f"x{i}" for i in range(13)])).values()
     known = [one.members for one in found if one.members is not None]

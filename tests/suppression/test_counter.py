@@ -13,7 +13,7 @@ from discreet.errors import BadInput
 from discreet.suppression import LocalSuppression
 from tests.suppression.counter import Suppressed, cost, demands, found_for_certain, violations
 
-FEW, ALL = 48, 2000
+FEW, ALL = 24, 2000
 
 
 @dataclass

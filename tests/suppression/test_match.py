@@ -79,6 +79,7 @@ FIGURES = [
 ]
 
 
+@pytest.mark.usefixtures("long_search")
 def test_fewer_cells_than_sdcmicro():
     parts = []
     for name, k, kanon, most in FIGURES:

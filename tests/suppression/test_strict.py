@@ -96,6 +96,7 @@ FEW = {("testdata2_7", 3), ("testdata2_7", 5), ("testdata7", 3)}
         for k in known
     ],
 )
+@pytest.mark.usefixtures("long_search")
 def test_reference_tables_are_within_three_percent(name, k):
     one = problem(reference(name), k)
     found = solve_strict(one, None, None, ONE)

@@ -123,6 +123,7 @@ def test_a_given_decimal_mark_is_obeyed(write):
     [
         ({"decimal": "x"}, "the decimal mark must be a point or a comma, not 'x'"),
         ({"separator": "||"}, "the separator must be one character, not '||'"),
+        ({"separator": "\0"}, r"the separator must be one character, not '\x00'"),
         ({"quote": ""}, "the quote must be one character or none, not ''"),
         ({"encoding": "rot13"}, "'rot13' is not a text encoding that Python knows"),
         ({"encoding": "nonsense"}, "'nonsense' is not a text encoding that Python knows"),

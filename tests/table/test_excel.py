@@ -91,6 +91,22 @@ def test_sheets_are_chosen_by_name(tmp_path):
         read_table(tmp_path / "t.csv", sheet="x")
 
 
+def test_what_an_export_leaves_is_told(tmp_path):
+    """Blank lines counted as patients, and ages of text, were told by nothing."""
+    path = tmp_path / "export.xlsx"
+    rows = [["age", "postcode", "cost", "sex"], ["41", "01067", "1.250,50", "f"], []]
+    workbook(path, ("s", [*rows, ["7", "79098", "980", "m"], [None, None, None, "f"]]))
+    with pytest.warns(UserWarning, match="sheet") as told:
+        table = read_table(path)
+    said = [str(one.message).removeprefix(f"{path}: sheet 's': ") for one in told]
+    assert said == [
+        "1 row is empty and is a record without any value; delete what is none",
+        "columns 'age', 'cost' hold numbers as text, and text they stay; if they are amounts, turn "
+        "them into numbers in the workbook",
+    ]
+    assert table["age"].to_pylist() == ["41", None, "7", None]
+
+
 def test_empty_rows_at_the_end_are_no_records(tmp_path):
     path = tmp_path / "t.xlsx"
     workbook(path, ("t", [["a", "b"], [1, None], [None, None], [2, 3], [None, None], []]))

@@ -86,6 +86,17 @@ def test_a_zone_comes_back_as_utc(tmp_path, suffix):
     assert back.cast(pa.int64()).to_pylist() == table["zoned"].cast(pa.int64()).to_pylist()
 
 
+@pytest.mark.parametrize("suffix", [".xlsx", ".sav", ".dta", ".xpt"])
+def test_nanoseconds_with_a_zone_come_back(tmp_path, suffix):
+    """As pandas has them."""
+    cells = [1_600_000_000_000_000_000, None, 1_600_000_000_000_000_001]
+    table = pa.table({"zoned": pa.array(cells, pa.timestamp("ns", tz="Europe/Berlin"))})
+    path = tmp_path / f"table{suffix}"
+    write_table(table, path)
+    assert read_table(path, schema=table.schema).equals(table)
+    assert read_table(path)["zoned"][2].as_py() == "2020-09-13 12:26:40.000000001Z"
+
+
 def test_the_same_table_gives_the_same_bytes(tmp_path):
     for suffix in SUFFIXES:
         write_table(table_for(suffix), tmp_path / f"one{suffix}")

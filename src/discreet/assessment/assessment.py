@@ -25,7 +25,9 @@ from discreet.measure import NEEDS, Entry, Figure, Guide, LeftOut, Measure, in_u
 from discreet.private import write_private
 from discreet.recipe.recipe import Recipe
 from discreet.recipe.roles import Roles
-from discreet.report import internal_report, summary_html
+from discreet.report import internal_report
+from discreet.report.measures import guide_line
+from discreet.report.notebook import assessment_html
 from discreet.risk import distance_linkage
 from discreet.table.classes import encode
 from discreet.utility.scores import normalized_score_of
@@ -35,7 +37,7 @@ SCORE = Figure(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Assessment:
     """Risk and utility of a release, before and after.
 
@@ -84,8 +86,8 @@ class Assessment:
         return page
 
     def _repr_html_(self) -> str:
-        """Show notebooks the key figures."""
-        return summary_html({"assessment": self.to_dict()})
+        """Show notebooks whether guide values are met, and the key figures."""
+        return assessment_html(self.to_dict(), self.notes())
 
     def shown(self) -> list[dict[str, Any]]:
         """Return each figure as plain data: its title, how to read it, before and after."""
@@ -109,6 +111,10 @@ class Assessment:
         """Return what the measures warned of."""
         entries = (self.risk | self.utility).values()
         return list(dict.fromkeys(note for entry in entries for note in entry.get("notes", ())))
+
+    def __repr__(self) -> str:
+        said = guide_line(self.to_dict()) or "no guide value fits"
+        return f"<Assessment by {len(self.risk) + len(self.utility)} measures, {said}>"
 
     def __str__(self) -> str:
         lines = [("measure", "before", "after"), *(row[:3] for row in self.rows())]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +28,7 @@ from discreet.check.folders import find_release
 from discreet.engines import Frame
 from discreet.engines.choice import open_engine
 from discreet.errors import BadInput, nearest
+from discreet.progress import Teller
 from discreet.recipe.roles import Roles
 from discreet.table.fingerprint import cell_numbers
 from discreet.table.labels import is_text
@@ -40,7 +41,7 @@ _ROWS = 1_000_000
 Tell = Callable[[str], None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Attacked:
     """What came of all attacks on a release.
 
@@ -69,6 +70,25 @@ class Attacked:
             "release": self.release,
         }
 
+    def _repr_html_(self) -> str:
+        """Show notebooks whether an attack gains from the release, and each of them."""
+        from discreet.report.notebook import attacked_html
+
+        return attacked_html(self.to_dict())
+
+    def __repr__(self) -> str:
+        from discreet.report.attacked import worst_sentence
+
+        tried = f"{len(self.attacks)} attacks"
+        return f"<Attacked by {tried}: {worst_sentence(self.to_dict()).removesuffix('.')}>"
+
+    def __str__(self) -> str:
+        from discreet.report.attacked import attack_sentences
+
+        left_out = [f"left out: {name}: {why}" for name, why in self.left_out.items()]
+        notes = [f"note: {note}" for note in self.notes]
+        return "\n".join([*attack_sentences(self.to_dict()), *left_out, *notes])
+
 
 def attack(
     original: Any,
@@ -82,7 +102,7 @@ def attack(
     engine: str = "auto",
     memory: str | None = None,
     dialect: Dialect | None = None,
-    tell: Tell = lambda what: None,
+    progress: Tell | Literal[False] | None = None,
 ) -> Attacked:
     """Attack a release by singling out, linkability, inference and membership.
 
@@ -106,8 +126,8 @@ def attack(
         The seed of all draws.
     engine, memory, dialect
         As for `assess`.
-    tell : callable
-        Is told what is under way.
+    progress : callable or False, optional
+        Is told what is under way. By default a notebook shows a line, and with False nothing does.
 
     Examples
     --------
@@ -131,7 +151,7 @@ def attack(
         "dialect": dialect,
         "roles": _no_roles([release]),
     }
-    with opened(original, [release], **how) as (one,):
+    with Teller(progress) as tell, opened(original, [release], **how) as (one,):
         if one.note:
             tell(one.note)
         names = _shared(one)

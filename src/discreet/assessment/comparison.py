@@ -77,7 +77,7 @@ class Compared:
         return vars(self) | {"assessment": assessment}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Several releases of one table.
 
@@ -137,6 +137,16 @@ class Comparison:
         ]
         for name in dict.fromkeys(name for table in tables for name in table):
             yield name, [table.get(name, "-") for table in tables]
+
+    def _repr_html_(self) -> str:
+        """Show notebooks which releases are not dominated, and the map of risk and loss."""
+        from discreet.report.notebook import comparison_html
+
+        return comparison_html(self.to_dict())
+
+    def __repr__(self) -> str:
+        front = ", ".join(self.front) or "not known"
+        return f"<Comparison of {len(self.releases)} releases, not dominated: {front}>"
 
     def __str__(self) -> str:
         axes = axis_names(self.risk, self.two_sided)

@@ -83,7 +83,7 @@ def opened(
     DuckDB where an engine made one of them, or the original does not fit in memory.
     """
     found = [one if hasattr(one, "released") else _Found.of(one) for one in releases]
-    with open_engine(_engine(engine, original, found), memory=memory) as working:
+    with open_engine(_engine(engine, original, found, memory), memory=memory) as working:
         read = _reader(working, original, dialect or {})
         yield [
             _written(working, original, one, recipe, roles, read)
@@ -114,9 +114,9 @@ class _Found(NamedTuple):
         return cls(release, table, evidence, refuse_changed(release, table, evidence))
 
 
-def _engine(engine: str, original: Any, found: Sequence[Any]) -> str:
+def _engine(engine: str, original: Any, found: Sequence[Any], memory: str | None) -> str:
     """Settle the engine: a release that one has made is measured on one."""
-    chosen = choose(engine, original)
+    chosen = choose(engine, original, memory)
     if chosen == "spark":
         raise BadInput("assess runs in memory or on duckdb; use --engine duckdb")
     written = [one for one in found if isinstance(one, _Found)]

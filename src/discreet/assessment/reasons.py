@@ -192,6 +192,7 @@ def reasons(t: Facts, places: Sequence[int]) -> list[dict[str, Any]]:
             columns, size = [t.quasi[i] for i in chosen], int(found.sample[place])
             told[own] = {"unique_on": columns if size == 1 else None}
             told[own] |= {"rarest": columns, "among": size}
+            told[own] |= {} if units is None else {"counted": t.recipe.counted_as}
             # Found by leaving out columns one by one: none of them can go, others may be fewer.
             told[own] |= {} if smallest else {"smallest": False}
     return [_values(t, after, i) | told[int(found.classes[i])] for i in places]

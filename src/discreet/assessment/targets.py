@@ -107,8 +107,10 @@ def _chances() -> Iterator[str]:
 
 
 def _models(step: Step) -> list[Any]:
+    """Return the privacy models that a step promises; blanks are chosen for some as well."""
     method = step.build()
-    return method.models if step.promise and method.promise == "privacy-models" else []
+    judged = method.promise in ("privacy-models", "local-suppression")
+    return method.models if step.promise and judged else []
 
 
 def _class_size(step: Step, recipe: Recipe) -> int | None:
@@ -117,14 +119,12 @@ def _class_size(step: Step, recipe: Recipe) -> int | None:
     if not step.promise or not {*recipe.roles.quasi} <= {*step.columns}:
         return None
     method = step.build()
-    if method.promise == "privacy-models":
-        # The k of a k-map is of the population.
-        sizes = [m.k for m in method.models if hasattr(m, "k") and m.model != "k-map"]
-        return max(sizes, default=None)
+    # The k of a k-map is of the population.
+    sizes = [m.k for m in _models(step) if hasattr(m, "k") and m.model != "k-map"]
     alone = not (getattr(method, "combinations", None) or getattr(method, "subsets", None))
     if method.promise == "k-per-tuple" or (
         method.promise == "local-suppression" and method.null_policy == "value" and alone
     ):
         k = getattr(method, "k", None)
-        return k if isinstance(k, int) else None
-    return None
+        sizes += [k] if isinstance(k, int) else []
+    return max(sizes, default=None)

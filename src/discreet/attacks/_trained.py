@@ -37,7 +37,7 @@ def asked_of_classes(
         return found
     rows = rows[np.isin(secret.labels[rows], often)]
     model = HistGradientBoostingClassifier(**_settings(records, seed))
-    model.fit(_released(records)[rows], secret.labels[rows])
+    model.fit(_released(records, rows), secret.labels[rows])
     if (best := int(np.argmax(model.validation_score_))) == 0:
         return found
     found[:] = 0.0
@@ -61,7 +61,7 @@ def asked_of_numbers(
         return found
     # The median, not the mean: an answer is to be near, and not right on average.
     model = HistGradientBoostingRegressor(loss="absolute_error", **_settings(records, seed))
-    model.fit(_released(records)[rows], told[rows])
+    model.fit(_released(records, rows), told[rows])
     if (best := int(np.argmax(model.validation_score_))) == 0:
         return found
     stages = model.staged_predict(_asked(records, people))
@@ -87,9 +87,12 @@ def _some(rows: np.ndarray, seed: int) -> np.ndarray:
     return np.sort(np.random.default_rng(seed).permutation(rows)[:_ROWS])
 
 
-def _released(records: Records) -> np.ndarray:
+def _released(records: Records, rows: np.ndarray) -> np.ndarray:
     """Return released records as numbers: middles, or codes of categories; NaN for nothing."""
-    return np.column_stack([_numbers(one)[one.labels] for one in records.readings])
+    found = np.column_stack([_numbers(one)[one.labels[rows]] for one in records.readings])
+    # A column without any value has no place to cut, which the models do not expect.
+    found[:, np.isnan(found).all(axis=0)] = 0.0
+    return found
 
 
 def _asked(records: Records, people: np.ndarray) -> np.ndarray:

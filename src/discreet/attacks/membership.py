@@ -12,9 +12,11 @@ found with the same chance, such that exactly one in a hundred is wrong.
 The threshold is learned from the holdout and is as uncertain as that is small. Of M people, the
 shares between one score and the next are those of M + 1 uniform gaps, whatever the scores are
 distributed like. Such gaps are drawn, the one in a hundred is looked up in them, and a rate is
-drawn for as many people as are found there, by the beta distribution of Jeffreys. The interval goes
-from 2.5 % to 97.5 % of these rates. It covers no less than it says, and somewhat more where only
-two or three of the holdout are above the threshold. The area under the curve has the variance of
+drawn for as many people as are found there. The interval goes from 2.5 % to 97.5 % of these rates:
+the lower end by the beta distribution of Jeffreys, the upper by that of Clopper and Pearson (1934),
+since where nobody is found, the former would rule out the one in a hundred that chance finds. It
+covers no less than it says, and more where only two or three of the holdout are above the
+threshold. The area under the curve has the variance of
 DeLong et al. (1988), on the logit scale.
 """
 
@@ -156,7 +158,8 @@ def gain(own: np.ndarray, other: np.ndarray, draw: np.random.Generator) -> tuple
     # Of the gap in which one in a hundred is reached, a part is taken.
     part = 1 - (upto[rows, last] - allowed) / wide[rows, last]
     people = np.clip(np.cumsum(gaps)[last] - (1 - part) * gaps[last], 0, n)
-    low, high = np.quantile(draw.beta(people + 0.5, n - people + 0.5), [0.025, 0.975])
+    low = np.quantile(draw.beta(people + 0.5, n - people + 0.5), 0.025)
+    high = np.quantile(draw.beta(people + 1, np.maximum(n - people, 0.5)), 0.975)
     # What is observed is never out of the question.
     return found, (min(float(low), found) - WRONG, max(float(high), found) - WRONG)
 

@@ -107,6 +107,7 @@ def regression(
     constant = (np.abs(x[others] - middle) <= half).astype(float)
     own = own[others]
     scale = spread or 1.0
+    off = float(np.sqrt(np.mean((own - x[others]) ** 2)))
     both = np.std(guess) * np.std(x[others])
     covariance = np.mean((guess - guess.mean()) * (x[others] - x[others].mean()))
     detail = {
@@ -115,7 +116,8 @@ def regression(
         "known": known,
         "width": width,
         "error": float(np.sqrt(np.mean((guess - x[others]) ** 2))) / scale,
-        "released_error": float(np.sqrt(np.mean((own - x[others]) ** 2))) / scale,
+        # Points that were given may be farther off than numbers go.
+        "released_error": min(off / scale, np.finfo(float).max),
         "released": float(np.mean(np.abs(own - x[others]) <= half)),
         "correlation": float(covariance / both) if both else 0.0,
     }

@@ -22,8 +22,16 @@ _SHARE = 3
 LEAST_MEMORY = 64
 
 
-def choose(engine: str, table: Any) -> str:
+def choose(engine: str, table: Any, memory: str | None = None) -> str:
     """Choose the engine for a table, a file or a folder of Parquet files.
+
+    Parameters
+    ----------
+    engine : {"auto", "memory", "duckdb", "spark"}
+    table
+    memory : str, optional
+        What a file that is worked on in memory must fit into, such as "4GB"; what is free by
+        default.
 
     Examples
     --------
@@ -41,7 +49,8 @@ def choose(engine: str, table: Any) -> str:
             return home
         if not isinstance(table, str | Path):
             return "memory"
-        return "memory" if memory_needed(Path(table)) <= free_memory() else "duckdb"
+        room = free_memory() if memory is None else min(free_memory(), megabytes(memory) << 20)
+        return "memory" if memory_needed(Path(table)) <= room else "duckdb"
     if home is not None and engine != home:
         raise BadInput(f"the table belongs to {home}, so the engine cannot be {engine}; use {home}")
     return engine

@@ -98,7 +98,7 @@ class Recoding(Method):
 
         Where units are counted, a tuple has a row for each of its units.
         """
-        self._check_columns(columns)
+        self.check_treated(columns)
         unit = [] if counted.unit is None else [counted.unit]
         table, counts = counted.tuples([*columns, *self.reads, *unit])
         treated = {name: table[name] for name in columns}
@@ -121,7 +121,7 @@ class Recoding(Method):
         """
         raise NotImplementedError
 
-    def _check_columns(self, columns: Sequence[str]) -> None:
+    def check_treated(self, columns: Sequence[str]) -> None:
         """Refuse columns that do not fit the parameters, such as one that the models look at."""
         for name in columns:
             if name in self.reads:

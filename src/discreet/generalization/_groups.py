@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -61,6 +61,29 @@ class Group:
 
 
 ALL, WITHOUT, WITH = "all", "without nulls", "with nulls"
+
+
+def of_group(given: Any, group: str) -> Any:
+    """Return what is given for a group of records, where it is given by group; None if nothing is.
+
+    Examples
+    --------
+    >>> of_group({"without nulls": 1}, "all"), of_group({"without nulls": 1}, "nulls 2")
+    (1, None)
+    """
+    # Without any nulls, all records are those without.
+    return given.get(WITHOUT if group == ALL else group) if isinstance(given, Mapping) else given
+
+
+def tell_free(levels: Mapping[str, Any], group: str) -> None:
+    """Warn that levels are given by group, and none for this one."""
+    for name, given in levels.items():
+        if isinstance(given, Mapping) and of_group(given, group) is None:
+            warnings.warn(
+                f"levels of '{name}' say nothing of the records {group}, for which the best level "
+                "is searched for",
+                stacklevel=2,
+            )
 
 
 def with_null(ladder: Ladder) -> Ladder:

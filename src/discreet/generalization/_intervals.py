@@ -157,7 +157,7 @@ def _number(value: Any, what: str) -> float:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise BadInput(f"{what} must be a number, not {value!r}")
-    if not math.isfinite(value) or abs(value) > LARGEST_EXACT_INTEGER:
+    if abs(value) > LARGEST_EXACT_INTEGER or not math.isfinite(value):
         raise BadInput(f"{what} must be a number below 2^53, not {value!r}")
     if _decimals(value) > 12:
         raise BadInput(f"{what} has more than 12 decimals: {value!r}")
@@ -219,8 +219,9 @@ def floats_of(found: Distinct, name: str) -> np.ndarray:
         hint = "convert it to numbers, or use another kind of hierarchy"
         if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
             hint = 'use kind = "dates"'
+        held = "text" if kind == "text" else values.type
         raise BadInput(
-            f"column '{name}' holds {values.type}, such as '{as_text(values[:1])[0]}', but "
+            f"column '{name}' holds {held}, such as '{as_text(values[:1])[0]}', but "
             f"intervals need numbers; {hint}"
         )
     x = float_values(pa.chunked_array([values]), name)

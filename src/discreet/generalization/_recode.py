@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from discreet.draws import Draws
-from discreet.errors import BadInput
+from discreet.errors import Unmet
 from discreet.generalization._match import Matching
 from discreet.generalization._rounds import BY_SIZE, PerRecord, RoundSearch, fewest
 from discreet.generalization._targets import Targets
@@ -104,12 +104,19 @@ class Settings:
         return search
 
 
-class Infeasible(BadInput):
-    """No node is within the limit; `works` is the smallest limit that is."""
+class Infeasible(Unmet):
+    """No node is within the limit; `works` is the smallest limit that is.
 
-    def __init__(self, message: str, works: float) -> None:
-        super().__init__(message)
-        self.works = works
+    `needs` says for which records, and how many of them must be suppressed.
+    """
+
+    works: float
+    needs = ""
+
+    def beside(self, others: Sequence[Infeasible]) -> Infeasible:
+        """Tell what other groups of records need, too."""
+        needed = [one.needs for one in others if one.needs and self.needs]
+        return Infeasible(", nor ".join([self.what, *needed]), self.advice, self.works)
 
 
 def recode(
@@ -228,7 +235,8 @@ def _infeasible(tuples: Tuples, rules: Rules, settings: Settings, who: str) -> I
         raise Infeasible(
             "at these levels some class of the population has no record in the table"
             f"{who}, whatever is suppressed, and delta-presence with a minimum above 0 forbids "
-            "that; allow higher levels, or set minimum = 0",
+            "that",
+            "allow higher levels, or set minimum = 0",
             1.0,
         )
     works = math.ceil(found.suppressed / n * 10_000 - 1e-6) / 10_000
@@ -237,9 +245,12 @@ def _infeasible(tuples: Tuples, rules: Rules, settings: Settings, who: str) -> I
     if not who and works == 1 and not kernels.together(rules, tuples.table, everything):
         # No limit leaves anything of the table.
         advice = "weaken the models"
-    return Infeasible(
-        f"suppression_limit = {settings.limit:g} cannot be met{who}: at least "
-        f"{found.suppressed:,} of {n:,} records must be suppressed to keep the privacy models; "
-        + advice,
+    least = f"{who}: at least {found.suppressed:,} of {n:,}"
+    error = Infeasible(
+        f"suppression_limit = {settings.limit:g} cannot be met{least} records must be suppressed "
+        "to keep the privacy models",
+        advice,
         works,
     )
+    error.needs = least.strip()
+    return error

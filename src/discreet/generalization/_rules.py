@@ -36,6 +36,10 @@ def by_key(keys: np.ndarray, label: Callable[[int], str]) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), labels)
 
 
+# Of values or characters: no column has more.
+_MOST = 2**31 - 1
+
+
 def whole_numbers(values: Any, what: str, least: int = 1) -> tuple[int, ...]:
     """Take a rising list of whole numbers."""
     if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
@@ -45,6 +49,8 @@ def whole_numbers(values: Any, what: str, least: int = 1) -> tuple[int, ...]:
             raise BadInput(f"{what} must be whole numbers, but one is {value!r}")
         if value < least:
             raise BadInput(f"{what} must be at least {least}, but one is {value}")
+        if value > _MOST:
+            raise BadInput(f"{what} must be at most {_MOST:,}, but one is {value:,}")
     for below, above in pairwise(values):
         if above <= below:
             raise BadInput(f"{what} must rise from level to level, but {above} follows {below}")
@@ -85,7 +91,7 @@ class Prefix:
             if isinstance(keep, str) or not isinstance(keep, Sequence) or not keep:
                 raise BadInput(f"keep must be a list such as [3, 1], not {keep!r}")
             for more, fewer in pairwise(keep):
-                if fewer >= more:
+                if isinstance(more, int) and isinstance(fewer, int) and fewer >= more:
                     raise BadInput(
                         f"keep must fall from level to level, but {fewer} follows {more}"
                     )

@@ -79,12 +79,17 @@ def _read(path: Path, sep: str | None) -> list[list[str]]:
         dialect = find_dialect(path, Marks(quote=_QUOTE))
         # The mark that some programs put first is not part of the first value.
         encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
-        text = path.read_text(encoding)
-        return _cells(text, _separator(text, sep))
+        return rows_in(path.read_text(encoding), sep, str(path))
     except OSError as error:
         raise BadInput(f"the hierarchy {path} cannot be read: {error.strerror}") from None
+
+
+def rows_in(text: str, sep: str | None, source: str) -> list[list[str]]:
+    """Return the rows of a CSV text without a header."""
+    try:
+        return _cells(text, _separator(text, sep))
     except csv.Error as error:
-        raise BadInput(f"{path} cannot be read as CSV: {error}") from None
+        raise BadInput(f"{source} cannot be read as CSV: {error}") from None
 
 
 def _cells(text: str, sep: str) -> list[list[str]]:
@@ -148,7 +153,7 @@ def text_of(value: Any) -> str:
         return ""
     try:
         return as_text(pa.array([value])).to_pylist()[0]
-    except (pa.ArrowException, TypeError):
+    except (pa.ArrowException, TypeError, OverflowError):
         raise BadInput(f"a value of a hierarchy must be text or a number, not {value!r}") from None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +19,9 @@ from discreet.generalization._groups import (
     ALL,
     Group,
     make_groups,
+    of_group,
     records,
+    tell_free,
     too_few,
     warn_suppressed,
     with_null,
@@ -47,7 +50,7 @@ class Treatment:
     `others` are the columns that the privacy models read; `weights` are the records of each row,
     one each by default, and `units` the unit of each, where k counts these; with `draws`, nodes are
     drawn. The masks `suppressed` and `unsafe` are by row, and `hierarchies` have what depends on
-    the column settled.
+    the column settled. Without `decide` nothing is searched for yet: see `with_levels`.
     """
 
     def __init__(
@@ -58,6 +61,7 @@ class Treatment:
         weights: np.ndarray | None = None,
         units: np.ndarray | None = None,
         draws: Draws | None = None,
+        decide: bool = True,
     ) -> None:
         # Distinct values are looked for several times, which is quick where they are listed.
         columns = {name: _listed(column) for name, column in columns.items()}
@@ -111,14 +115,24 @@ class Treatment:
         ]
         self.codes = [of_row[: self.rows] for of_row in codes]
         self.codes_beyond = [of_row[self.rows :] for of_row in codes]
-        self.nulls_beyond = nulls[:, self.rows :]
+        self.nulls, self.nulls_beyond = nulls[:, : self.rows], nulls[:, self.rows :]
+        self.lattice = lay_out(self.ladders)
+        self._tuples: dict[str, tuple[Tuples, np.ndarray]] = {}
+        if decide:
+            self._decide()
+
+    def with_levels(self, levels: Mapping[str, int | list[int]], limit: float) -> Treatment:
+        """Decide anew with other levels, and another share of records that may be suppressed."""
+        other = copy(self)
+        other.method = copy(self.method)
+        other.method.levels, other.method.suppression_limit = levels, limit
+        other._decide()
+        return other
+
+    def _decide(self) -> None:
+        method, nulls, k = self.method, self.nulls, self.bound.rules.k
         self.suppressed, self.unsafe = np.zeros(self.rows, bool), np.zeros(self.rows, bool)
         self.certificates: list[Certificate] = []
-        self._decide(nulls[:, : self.rows])
-
-    def _decide(self, nulls: np.ndarray) -> None:
-        method, k = self.method, self.bound.rules.k
-        self.lattice = lay_out(self.ladders)
         units_of = None if (units := self.units) is None else lambda rows: how_many(units[rows])
         self.groups = make_groups(
             nulls, self.null_policy, method.segregate, k, self.weights, units_of
@@ -135,7 +149,7 @@ class Treatment:
         self.settings = Settings(
             self._asked(),
             float(method.suppression_limit),
-            *self._range(),
+            *self._range(ALL),
             method.round_share if method.local else None,
             self._matching(nulls) if self.null_policy == "match" else None,
             self.draws,
@@ -151,9 +165,9 @@ class Treatment:
                 self.done.append(self._group(group, k))
             except Infeasible as error:
                 refused.append(error)
-        if refused:
-            # The limit must work for all groups.
-            raise max(refused, key=lambda error: error.works)
+        if refused:  # The limit must work for all groups.
+            worst, *others = sorted(refused, key=lambda error: -error.works)
+            raise worst.beside(others)
         if may_break(self.bound):
             self._suppress_alike()
         if self.unsafe.all():
@@ -250,12 +264,19 @@ class Treatment:
                 stacklevel=2,
             )
 
+    def _collapsed(self, group: Group) -> tuple[Tuples, np.ndarray]:
+        """Return the tuples of a group, and the place there of each row; the same at all levels."""
+        if group.name not in self._tuples:
+            bound = self.bound.part(group.rows)
+            weights = None if self.weights is None else group.of(self.weights)
+            tuples, ids = collapse(self.lattice, [group.of(c) for c in self.codes], bound, weights)
+            if self.population is not None:
+                tuples = self._beside(tuples, group)
+            self._tuples[group.name] = tuples, ids
+        return self._tuples[group.name]
+
     def _group(self, group: Group, k: int) -> _Done:
-        bound = self.bound.part(group.rows)
-        weights = None if self.weights is None else group.of(self.weights)
-        tuples, ids = collapse(self.lattice, [group.of(c) for c in self.codes], bound, weights)
-        if self.population is not None:
-            tuples = self._beside(tuples, group)
+        tuples, ids = self._collapsed(group)
         treatment = group.treatment
         if treatment == "search" and group.name != ALL and group.size < k:
             treatment = self.method.small_group
@@ -264,7 +285,10 @@ class Treatment:
         rounds: list[Round] = []
         if treatment == "search":
             who = "" if group.name == ALL else f" for the records {group.name}"
-            rounds = recode(tuples, self.bound.rules, self.settings, self.budget, who)
+            tell_free(self.method.levels or {}, group.name)
+            lo, hi = self._range(group.name)
+            settings = replace(self.settings, lo=lo, hi=hi)
+            rounds = recode(tuples, self.bound.rules, settings, self.budget, who)
         self.certificates += [one.certificate for one in rounds]
         left = np.full(len(tuples.table.counts), treatment != "append")
         for one in rounds:
@@ -360,11 +384,12 @@ class Treatment:
             for done in self.done:
                 self._settle(done, unsafe=True)
 
-    def _range(self) -> tuple[list[int], list[int]]:
-        """Return the lowest and the highest level of each column."""
+    def _range(self, group: str) -> tuple[list[int], list[int]]:
+        """Return the lowest and the highest level of each column, in a group of records."""
         lo, hi = [], []
         for name, ladder in zip(self.names, self.ladders, strict=True):
-            given = (self.method.levels or {}).get(name, [0, ladder.height])
+            given = of_group((self.method.levels or {}).get(name), group)
+            given = [0, ladder.height] if given is None else given
             pair = list(given) if isinstance(given, list | tuple) else [given, given]
             whole = all(isinstance(x, int | np.integer) and not isinstance(x, bool) for x in pair)
             if len(pair) != 2 or not whole or not 0 <= pair[0] <= pair[1] <= ladder.height:
@@ -415,6 +440,7 @@ class Treatment:
         searches = [one["levels"] for group in groups for one in group["rounds"]]
         plans: dict[str, ColumnPlan] = {
             name: {"kind": "generalize", "levels": [levels[name] for levels in searches]}
+            | self._proposed(name)
             for name in self.names
         }
         figures: dict[str, Any] = {
@@ -435,12 +461,17 @@ class Treatment:
             figures["population"] = joint["population"]
         if confidential:
             figures["classes_without_values"] = self._empty_classes()
-        fixed = {}
-        if method.time_limit is not None:
-            fixed = {"time_limit": None, "evaluations": self.budget.spent}
+        limited = method.time_limit is not None
+        fixed = {"time_limit": None, "evaluations": self.budget.spent} if limited else {}
         if self.null_policy == "match":
             figures["exposed"] = self._exposed()
         return plans, joint, figures, fixed
+
+    def _proposed(self, name: str) -> ColumnPlan:
+        """Return the hierarchy that the column's values made of a rule, where they did."""
+        given = Hierarchy.from_spec(self.method.hierarchies[name])
+        made = self.hierarchies[name].spec
+        return {} if given.listed is not None or given.spec == made else {"hierarchy": made}
 
     def _of_population(self) -> dict[str, int]:
         """Tell what a class needs in a sample of so many, and how many the population has."""
@@ -456,10 +487,7 @@ class Treatment:
         found = dict.fromkeys(looked_at, 0)
         tables = [one.classes for done in self.done for one in done.rounds]
         for j, name in enumerate(self.bound.columns):
-            if name not in looked_at:
-                continue
-            found[name] = 0
-            for table in tables:
+            for table in tables if name in looked_at else []:
                 valued = Tuples(self.lattice, table).holds(offsets[j], offsets[j + 1])
                 found[name] += int((~valued).sum())
         return found
@@ -532,8 +560,7 @@ class _Done:
         """Suppress the classes of some rows."""
         gone = np.zeros(len(self.left), bool)
         gone[self.ids[rows]] = True
-        lattice = self.tuples.lattice
-        self.rounds = [one.without(gone[one.members], lattice) for one in self.rounds]
+        self.rounds = [one.without(gone[one.members], self.tuples.lattice) for one in self.rounds]
         self.left |= gone
 
     def describe(self, names: list[str], ladders: list[Ladder]) -> dict[str, Any]:

@@ -100,6 +100,7 @@ class Anatomy(RowBound):
     """
 
     recipe_name: ClassVar[str] = "anatomy"
+    anew: ClassVar[str] = "its groups are of the earlier records"
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
     is_random: ClassVar[bool] = True
     draws_by: ClassVar[Literal["row", "person", "counted"]] = "counted"

@@ -14,7 +14,7 @@ from discreet.draws import Draws
 from discreet.errors import BadInput, nearest
 from discreet.generalization._base import Recoding
 from discreet.generalization._by_tuple import Recoded
-from discreet.generalization._groups import NullPolicy, Segregate, SmallGroup
+from discreet.generalization._groups import ALL, WITHOUT, NullPolicy, Segregate, SmallGroup
 from discreet.generalization._plan import apply, levels_of
 from discreet.generalization._released import Judge, released
 from discreet.generalization._treat import Treatment
@@ -78,23 +78,28 @@ class Generalize(Recoding):
         What an attack costs and gains, and what a record is worth, for `quality = "payout"`; those
         of the profitability model where it is among the privacy models.
     levels : mapping of str to int or [int, int], optional
-        The level of a column, or the lowest and the highest that it may have.
+        The level of a column, or the lowest and the highest that it may have. Or, as a mapping,
+        its level in each group of records: `{"without nulls": 1, "with nulls": 2}`.
     local : bool
-        Local recoding: records are generalized in rounds, each by a node of its own, until no more
-        can be kept. A round takes, for the records that are left, the node at which a record that
-        it keeps costs least on average by the quality model; what it suppresses costs nothing,
-        since the next round has it. (`"nue"` and `"nnue"`: by label, what all of its records lose
-        on average. `"discernibility"` and `"average-class"` know no cost of a single record: each
-        round minimises them with suppression at its price.) The limit is for what is left in the
-        end: the last rounds are taken back and done by one node where it would be exceeded.
+        By default each column has one level for all records. If True, records are recoded in
+        rounds, and each round has levels of its own: most records stay finer, and the same column
+        has labels of several levels. A round takes the levels at which a record that it keeps
+        costs least on average by the quality model; what it does not keep is left to the next
+        round. (`"nue"` and `"nnue"`: by label, what all of its records lose on average.
+        `"discernibility"` and `"average-class"` know no cost of a single record: each round
+        minimises them with suppression at its price.) The limit is for what is left in the end:
+        the last rounds are taken back and done by one node where it would be exceeded.
     round_share : float
         Smallest share of all records that a round of local recoding keeps, or a tenth of those
         that are left where that is fewer, and k at least; half of it, and so on, where no node
         keeps so many. Smaller shares lose less and take longer.
     time_limit : float, optional
-        Seconds after which the best node so far is taken; the certificate tells the gap.
+        Seconds after which the search for levels stops and takes the best so far; the certificate
+        tells how far it may be from the optimum.
     evaluations : int or list of int, optional
-        The same in nodes evaluated, for each search or by search, which can be repeated.
+        Combinations of levels to try before the search stops and takes the best so far: as
+        `time_limit`, but the same on every machine. A list has one for each search, such as each
+        round of local recoding; by default the search goes on until the best is proven.
     small_group : {"suppress", "append"}
         What becomes of a group that has fewer records than k: suppressed, or released as it is.
     allow_disclosure : bool
@@ -178,7 +183,7 @@ class Generalize(Recoding):
         null_policy: NullPolicy = "segregate",
         segregate: Segregate = "any",
         weights: dict[str, float] | None = None,
-        levels: dict[str, int | list[int]] | None = None,
+        levels: dict[str, int | list[int] | dict[str, int]] | None = None,
         local: bool = False,
         round_share: float = 0.01,
         time_limit: float | None = None,
@@ -258,6 +263,30 @@ class Generalize(Recoding):
     def is_random(self) -> bool:
         """True where levels are drawn."""
         return not self.publish_minimal
+
+    def carried(self, plan: Mapping[str, Any]) -> dict[str, Any] | str:
+        """Keep the levels, of each group of records, and what the values made of hierarchies."""
+        if self.local:
+            return "local recoding takes other levels for each part of the records"
+        searched = {
+            WITHOUT if one["group"] == ALL else one["group"]: one["rounds"][0]["levels"]
+            for one in plan["joint"]["groups"]
+            if one["rounds"]
+        }
+        if not searched:
+            return "no group of the earlier records was generalized"
+        levels: dict[str, Any] = {}
+        for name in plan["columns"]:
+            own = {group: int(found[name]) for group, found in searched.items()}
+            # What an earlier plan gave groups that had no records, or too few, stays too.
+            given = (self.levels or {}).get(name)
+            own |= given if isinstance(given, Mapping) else {}
+            levels[name] = own if len({*own.values()}) > 1 else next(iter(own.values()))
+        proposed = {n: one["hierarchy"] for n, one in plan["columns"].items() if "hierarchy" in one}
+        hierarchies = {**self.hierarchies, **proposed}
+        # A budget was for the search, which is over.
+        budget = dict.fromkeys(self.budgets)
+        return {"levels": levels, "hierarchies": hierarchies, **budget}
 
     def check_params(self) -> None:
         """Refuse weights where no loss is minimised, and levels left open without a model."""
@@ -356,7 +385,7 @@ class Generalize(Recoding):
         check_columns(table, [*self.hierarchies, *self.reads])
         names = [name for name in table.column_names if name in self.hierarchies]
         others = {name: table[name] for name in self.reads}
-        self._check_columns(names)
+        self.check_treated(names)
         codes = unit_codes(units, table.num_rows)
         columns = {name: table[name] for name in names}
         draws = self._levels_drawn_by(self._draws)
@@ -381,23 +410,23 @@ class Generalize(Recoding):
         units: np.ndarray | None,
         draws: Callable[[str], Draws],
     ) -> Recoded:
-        self._check_columns(list(columns))
+        self.check_treated(list(columns))
         by = self._levels_drawn_by(draws)
         return Treatment(self, columns, others, weights, units, by).recoded()
 
     def _recode_linked(self, given: Given) -> Recoded:
         if not self.privacy:
             return self._recode(given.columns, {}, None, None, given.draws)
-        self._check_columns(list(given.columns))
+        self.check_treated(list(given.columns))
         return LinkedTreatment(self, given).recoded()
 
     def _levels_drawn_by(self, draws: Callable[[str], Draws]) -> Draws | None:
         """Return what levels are drawn by; None where the best are taken."""
         return draws("levels") if self.is_random else None
 
-    def _check_columns(self, columns: Sequence[str]) -> None:
+    def check_treated(self, columns: Sequence[str]) -> None:
         """Refuse columns that do not fit the parameters."""
-        super()._check_columns(columns)
+        super().check_treated(columns)
         for name in columns:
             if name not in self.hierarchies:
                 raise BadInput(

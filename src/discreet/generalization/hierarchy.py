@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pydantic_core import CoreSchema, core_schema
 
+from discreet.docstrings import documented, in_short
 from discreet.errors import BadInput, nearest
 from discreet.generalization._auto import Auto
 from discreet.generalization._dates import DEFAULT, Dates
@@ -73,6 +74,7 @@ class Hierarchy:
         Parameters
         ----------
         path : str or Path
+            The file; in a recipe seen from its folder.
         sep : str or None
             What separates the cells. Where it is None or does not occur in the file, `;` or `,`,
             whichever gives all rows the same number of cells.
@@ -84,6 +86,11 @@ class Hierarchy:
     @classmethod
     def from_table(cls, rows: Any) -> Hierarchy:
         """Take a hierarchy from a frame or a list of rows: a value, then its coarser levels.
+
+        Parameters
+        ----------
+        rows : frame or list of lists
+            A row for each value.
 
         Examples
         --------
@@ -98,6 +105,11 @@ class Hierarchy:
         """Take a tree of groups: of each group its values, or its own groups.
 
         A branch that is less deep than others repeats its lowest group.
+
+        Parameters
+        ----------
+        tree : mapping
+            From the name of each group to the list of its values, or to a mapping of its groups.
 
         Examples
         --------
@@ -411,11 +423,18 @@ class Hierarchy:
             return f"Hierarchy.{name}({len(ladder.leaves)} values, {ladder.height} levels)"
         return f"Hierarchy.{name}({', '.join(f'{key}={value!r}' for key, value in spec.items())})"
 
+    def _from_anywhere(self) -> Hierarchy:
+        """Return a hierarchy whose file is found from any folder: a release keeps its recipe."""
+        rule = self._rule
+        if not isinstance(rule, CsvTable) or rule.path.is_absolute():
+            return self
+        return Hierarchy(CsvTable(rule.path.absolute(), rule.sep))
+
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
         """Let a recipe hold hierarchies as `from_spec` takes them, and write them as `spec`."""
         return core_schema.no_info_plain_validator_function(
-            cls.from_spec,
+            lambda spec: cls.from_spec(spec)._from_anywhere(),
             serialization=core_schema.plain_serializer_function_ser_schema(
                 lambda hierarchy: hierarchy.spec
             ),
@@ -423,8 +442,17 @@ class Hierarchy:
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: Any) -> dict[str, Any]:
-        """Describe what a recipe may hold, for editors."""
-        return copy.deepcopy(JSON_SCHEMA)
+        """Describe what a recipe may hold, for editors, in the words of the class methods."""
+        made = copy.deepcopy(JSON_SCHEMA)
+        for one in made["anyOf"][1:]:
+            kind = one["properties"]["kind"]["const"]
+            name = f"from_{kind}" if kind in ("csv", "table") else kind
+            said = {"kind": in_short(getattr(cls, name)), **documented(getattr(cls, name))}
+            one["description"] = said["kind"]
+            one["properties"] = {
+                key: {**value, "description": said[key]} for key, value in one["properties"].items()
+            }
+        return made
 
 
 def _make(cls: type[Hierarchy], spec: dict[str, Any]) -> Hierarchy:

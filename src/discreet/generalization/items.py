@@ -71,6 +71,7 @@ class GeneralizeItems(Method):
     """
 
     recipe_name: ClassVar[str] = "generalize-items"
+    anew: ClassVar[str] = "which items are rare together depends on the records"
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
     blanks: ClassVar[bool] = True
     by_column: ClassVar[bool] = True

@@ -128,7 +128,7 @@ class Linking:
 class LinkedTreatment(Treatment):
     """A table generalized whose rows can be seen to belong together."""
 
-    def __init__(self, method: Any, given: Given) -> None:
+    def __init__(self, method: Any, given: Given, decide: bool = True) -> None:
         assert given.linked is not None
         if method.local:
             raise BadInput(
@@ -159,11 +159,11 @@ class LinkedTreatment(Treatment):
         self.linked = given.linked
         self.dropped = np.empty(0, np.int64)
         draws = method._levels_drawn_by(given.draws)
-        super().__init__(method, given.columns, given.others, None, given.units, draws)
+        super().__init__(method, given.columns, given.others, None, given.units, draws, decide)
 
     def _group(self, group: Group, k: int) -> _Done:
         """Search with all rows, and suppress single ones where that is needed."""
-        tuples, ids = collapse(self.lattice, self.codes, self.bound)
+        tuples, ids = self._collapsed(group)
         diverse = [
             (encode(self.others[model.column], model.column)[0], int(model.l))
             for model in self.models

@@ -60,6 +60,7 @@ class KAnonymity(_Declared):
     Parameters
     ----------
     k : int
+        The fewest records, or units, that share a combination of values.
 
     Examples
     --------
@@ -227,6 +228,7 @@ class AlphaKAnonymity(_Declared):
     alpha : float
         Largest share of one value, above 0 and at most 1.
     k : int
+        The fewest records of a class.
     column : str
         The confidential column.
 
@@ -274,7 +276,11 @@ def read_model(given: Any) -> Any:
             f", not {given!r}"
         )
     name = given.get("model")
-    if name not in MODELS:
+    if name is None:
+        raise BadInput(
+            f'a privacy model needs its name, such as model = "k-anonymity", in {given!r}'
+        )
+    if not isinstance(name, str) or name not in MODELS:
         raise BadInput(f"there is no privacy model '{name}'; {nearest(str(name), MODELS)}")
     known = [f.name for f in fields(MODELS[name]) if f.init]
     values = {key: value for key, value in given.items() if key != "model"}

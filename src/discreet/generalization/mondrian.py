@@ -121,6 +121,7 @@ class Mondrian(Recoding):
     """
 
     recipe_name: ClassVar[str] = "mondrian"
+    anew: ClassVar[str] = "its classes were cut around the earlier records"
     minimal: ClassVar[bool] = True
     in_words: ClassVar[str] = (
         "values are replaced by ranges and sets that a class of records shares"
@@ -207,7 +208,7 @@ class Mondrian(Recoding):
         check_columns(table, [*names, *self.reads])
         columns = {name: table[name] for name in names}
         others = {name: table[name] for name in self.reads}
-        self._check_columns(names)
+        self.check_treated(names)
         codes = with_several(unit_codes(units, table.num_rows), None)
         parts = self._divide(columns, others, units=codes)
         recoded = self._recoded(parts, others, units=codes)
@@ -237,14 +238,14 @@ class Mondrian(Recoding):
         units: np.ndarray | None,
         draws: Callable[[str], Draws],
     ) -> Recoded:
-        self._check_columns(list(columns))
+        self.check_treated(list(columns))
         units = with_several(units, weights)
         parts = self._divide(columns, others, weights, units)
         return self._recoded(parts, others, weights, units)
 
-    def _check_columns(self, columns: Sequence[str]) -> None:
+    def check_treated(self, columns: Sequence[str]) -> None:
         """Refuse columns that do not fit the parameters."""
-        super()._check_columns(columns)
+        super().check_treated(columns)
         for name in self.hierarchies or {}:
             if name not in columns:
                 raise BadInput(

@@ -42,7 +42,9 @@ class Population:
     """
 
     def __init__(self, source: Any) -> None:
-        self.source = Path(source) if isinstance(source, str | Path) else to_arrow(source)
+        named = isinstance(source, str | Path)
+        # From any folder: a release keeps its recipe, which names the file.
+        self.source = Path(source).absolute() if named else to_arrow(source)
 
     @classmethod
     def from_spec(cls, given: Any) -> Population:
@@ -153,6 +155,7 @@ class KMap:
     Parameters
     ----------
     k : int
+        The fewest records of a class, in the population.
     population : int, str, Path or table
         The number of its records; or its table, the sample included: a file or a frame.
     estimator : {"poisson", "zero-truncated"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -125,6 +125,7 @@ class SafePub(RowBound):
     """
 
     recipe_name: ClassVar[str] = "safepub"
+    anew: ClassVar[str] = "its records are sampled anew, and its budget is spent anew"
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
     is_random: ClassVar[bool] = True
     private: ClassVar[bool] = True
@@ -251,8 +252,14 @@ class SafePub(RowBound):
 
     def _run(self, given: Given) -> Outcome:
         """Sample the records, choose levels, and suppress the classes that are too small."""
-        self._check_columns(given)
         names = list(given.columns)
+        self.check_treated(names)
+        several = given.units is not None and np.bincount(given.units).max(initial=0) > 1
+        if several or given.linked is not None:
+            raise BadInput(
+                "the promise of safepub is about single records, and units have several here; "
+                "release one record of each"
+            )
         listed = [_listed(given.columns[name]) for name in names]
         coded = [self._encoded(column, name) for name, column in zip(names, listed, strict=True)]
         ladders, codes = [one for one, _ in coded], [one for _, one in coded]
@@ -340,9 +347,8 @@ class SafePub(RowBound):
         null = np.int32(len(ladder.leaves))
         return with_null(ladder), np.where(codes < 0, null, codes).astype(np.int32)
 
-    def _check_columns(self, given: Given) -> None:
-        """Refuse columns outside the scheme, and people with several records."""
-        columns = list(given.columns)
+    def check_treated(self, columns: Sequence[str]) -> None:
+        """Refuse columns outside the scheme."""
         for name in columns:
             if name not in self.hierarchies:
                 raise BadInput(
@@ -358,12 +364,6 @@ class SafePub(RowBound):
                         f"{parameter} names '{name}', which is not treated; "
                         + nearest(name, columns)
                     )
-        several = given.units is not None and np.bincount(given.units).max(initial=0) > 1
-        if several or given.linked is not None:
-            raise BadInput(
-                "the promise of safepub is about single records, and units have several here; "
-                "release one record of each"
-            )
 
 
 @dataclass(frozen=True)

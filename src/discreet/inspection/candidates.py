@@ -15,8 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.assessment.assessment import assess_frames
 from discreet.errors import BadInput, BrokenPromise
 from discreet.flow.protection import protect
+from discreet.flow.release import Release
 from discreet.generalization import Hierarchy
 from discreet.inspection.encoded import Encoded
 from discreet.inspection.guesses import K
@@ -74,10 +76,12 @@ class Tried:
     steps: tuple[dict[str, Any], ...]
     clear: bool = True  # a label means the same wherever it stands
     risk: float = 1.0  # share of the records that an informed intruder finds
+    average: float = 1.0  # chance to be found as a mean over the records, `attackers.marketer`
     loss: float = 1.0  # mean `information_loss` of the columns
     starred: float = 1.0  # share of the keys' cells that are `*` or blank
     gone: tuple[str, ...] = ()  # keys of which nothing is left
     problem: str | None = None
+    evidence: str = ""  # what its check found, and what can be done about it
 
     @property
     def figures(self) -> str:
@@ -101,6 +105,8 @@ class Choice:
     tried: tuple[Tried, ...]
     taken: Tried
     said: tuple[str, ...]
+    proposals: tuple[Proposal | None, ...]  # the recipe of each way, where it is possible
+    records: int  # that they were tried on
 
 
 def try_out(
@@ -108,7 +114,10 @@ def try_out(
 ) -> tuple[Proposal, Choice | None]:
     """Try a few ways to treat the keys, and propose the best; as it is where there are no keys.
 
-    It is as it is, too, where no way keeps what is asked.
+    Raises
+    ------
+    BadInput
+        No way keeps what is asked. It says why.
 
     Examples
     --------
@@ -127,10 +136,17 @@ def try_out(
     tried = [trial.of(one) for one in _ways(trial, privacy)]
     taken = best_of(tried)
     if taken is None:
-        return proposal, None
+        raise BadInput(_none_found(tried))
     said = tuple(_said(tried, taken, trial, told))
-    found = Recipe.from_dict(trial.content | {"steps": [*taken.steps, *trial.others]})
-    return proposal.with_steps(found, said), Choice(tuple(tried), taken, said)
+
+    def made(way: Tried) -> Proposal:
+        steps = [*way.steps, *trial.others]
+        return proposal.with_steps(Recipe.from_dict(trial.content | {"steps": steps}), said)
+
+    proposals = tuple(None if way.problem is not None else made(way) for way in tried)
+    found = proposals[tried.index(taken)]
+    assert found is not None
+    return found, Choice(tuple(tried), taken, said, proposals, len(trial.rows))
 
 
 def best_of(tried: Sequence[Tried]) -> Tried | None:
@@ -173,6 +189,7 @@ class _Trial:
         self.l = L if asked.l is None else asked.l
         secrets = secrets_of(seen, proposal.guesses)
         self.secrets = [name for name, n in secrets.items() if n >= self.l]
+        self.categories = list(secrets)
         roles = proposal.recipe.roles
         self.judged = [*roles.quasi, *roles.confidential]
         counted = proposal.recipe.counted
@@ -192,7 +209,8 @@ class _Trial:
         named = " and ".join(self.secrets)
         demanded = f"All who share one have {self.l} or more values of {named} among them."
         if self.asked.l is not None and self.l > 1 and not diverse:
-            return plain, [f"No confidential category has {self.l} values, so l is not demanded."]
+            none = f"category has {self.l} values" if self.categories else "column holds categories"
+            return plain, [f"No confidential {none}, so l is not demanded."]
         if not diverse or self.l < 2:
             return plain, []
         if self.asked.l is not None:
@@ -224,7 +242,9 @@ class _Trial:
                 release = protect(self.table, recipe, "memory")
                 after = release.table
         except BrokenPromise as error:
-            return replace(way, problem=f"its check says: {_broken(error)}")
+            promise, _, evidence = str(error).splitlines()[1].strip().partition(" (")
+            problem = f"its check says: {promise}"
+            return replace(way, problem=problem, evidence=evidence.removesuffix(")"))
         except BadInput as error:
             return replace(way, problem=str(error).splitlines()[0])
         starred = {name: _starred(self.table[name], after[name]) for name in self.keys}
@@ -235,6 +255,7 @@ class _Trial:
         return replace(
             way,
             risk=risk,
+            average=_average(release),
             loss=information_loss(self.table, after, self.judged, hierarchies=known),
             starred=float(np.mean(list(starred.values()))),
             gone=tuple(name for name, share in starred.items() if share == 1),
@@ -288,20 +309,27 @@ def _said(
     yield f"columns and this recipe; k = {trial.k} keeps the chance for each at {chance}"
     yield "Loss: the share of the information that is lost, as a mean over the columns."
     less = [one for one in tried if one.problem is None and one.loss < taken.loss]
-    if any(one.clear and not one.gone for one in less):
+    if any(one.clear and len(one.gone) <= len(taken.gone) for one in less):
         yield "What loses a little less leaves more cells *."
     if taken.clear and not all(one.clear for one in less):
         yield "What overlaps loses less, but its labels do not mean the same in all records."
     yield from told
 
 
+def _none_found(tried: Sequence[Tried]) -> str:
+    """Say why no way is possible: what is the matter with all of them is not what is asked."""
+    first = tried[0]
+    why = f"{first.problem}: {first.evidence}" if first.evidence else str(first.problem)
+    if len({one.problem for one in tried}) == 1:
+        return why
+    return (
+        "no way was found that keeps all that is asked; ask for less, let more be blanked, or keep "
+        f"fewer columns as they are (the first that was tried: {why})"
+    )
+
+
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
-
-
-def _broken(error: BrokenPromise) -> str:
-    """Return the first promise that a release breaks, without the evidence."""
-    return str(error).splitlines()[1].strip().partition(" (")[0]
 
 
 def _chosen(seen: Inspection, unit: str | None) -> np.ndarray:
@@ -317,6 +345,14 @@ def _chosen(seen: Inspection, unit: str | None) -> np.ndarray:
 
 def _cells(column: Encoded, rows: np.ndarray) -> pa.ChunkedArray:
     return column.column() if len(rows) == len(column.codes) else column.column().take(rows)
+
+
+def _average(release: Release) -> float:
+    """Return the mean risk of a record, as an assessment has it."""
+    found = assess_frames(
+        release.original, release.released, release.recipe, measures=["attackers"]
+    )
+    return float(found.risk["attackers"]["after"]["marketer"])
 
 
 def _starred(before: pa.ChunkedArray, after: pa.ChunkedArray) -> float:

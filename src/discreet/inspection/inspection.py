@@ -41,7 +41,7 @@ class ColumnLook:
         return plain | {"guess": guess}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Inspection:
     """What `inspect` returns.
 
@@ -86,6 +86,16 @@ class Inspection:
             "keys": as_dict(self.keys),
             "finer": [list(pair) for pair in self.finer],
         }
+
+    def _repr_html_(self) -> str:
+        """Show notebooks the probable roles and the riskiest keys, and no values."""
+        from discreet.report.notebook import inspection_html
+
+        return inspection_html(self.to_dict())
+
+    def __repr__(self) -> str:
+        key = next((" x ".join(one.columns) for one in self.keys.riskiest), "not known")
+        return f"<Inspection of {self.rows:,} rows and {len(self.columns)} columns, riskiest {key}>"
 
 
 def inspect(table: Any, **dialect: Any) -> Inspection:

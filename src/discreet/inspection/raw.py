@@ -42,7 +42,7 @@ _KEPT, _COMBINATIONS = 10, 3
 _EXTENDED = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RawRisk:
     """What an intruder could do with a table if it were released as it is.
 
@@ -141,6 +141,16 @@ class RawRisk:
         drawn = f" (in a sample of {known[0]['sample']:,})" if "sample" in known[0] else ""
         return [", ".join(told[:6]) + rest + drawn]
 
+    def _repr_html_(self) -> str:
+        """Show notebooks what is printed, without records."""
+        from discreet.report.notebook import risk_html
+
+        return risk_html(self.rows, self.columns, self.lines())
+
+    def __repr__(self) -> str:
+        name, said = self.lines()[0]
+        return f"<RawRisk of {self.rows:,} rows by {', '.join(self.columns)}, {said} {name}>"
+
     def __str__(self) -> str:
         lines = self.lines()
         width = max(len(name) for name, _ in lines)
@@ -194,7 +204,7 @@ def risk_of(
     engine : {"auto", "memory", "duckdb"}
         Where to work on files: DuckDB takes those that do not fit in memory.
     memory : str, optional
-        DuckDB's limit, such as "4GB".
+        DuckDB's limit, such as "4GB"; `"auto"` takes DuckDB where a file needs more.
     dialect : mapping, optional
         How a CSV is written: separator, decimal, quote, encoding; the sheet of a workbook.
 
@@ -227,7 +237,7 @@ def risk_of(
         raise BadInput(
             "there is no quasi column; name what an intruder may know, with --keys, or under quasi"
         )
-    chosen = choose(engine, table)
+    chosen = choose(engine, table, memory)
     if chosen == "spark":
         raise BadInput("the risk of a table is measured in memory or on duckdb")
     with open_engine(chosen, memory=memory) as working:

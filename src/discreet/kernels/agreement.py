@@ -19,6 +19,8 @@ ones. A set of originals is a row of bits.
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
+
 _1 = np.uint64(1)
 _63 = np.uint64(63)
 # Parts of fewer records than one in so many words are listed: measured.
@@ -91,7 +93,7 @@ def count_patterns(spans, orders, below, stride, n, first, last):
     return counts
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _tally(spans, orders, n, place, first, last, counts):
     """Add to the counts by writing down the pattern of every original, one record at a time."""
     wider = spans.shape[1]
@@ -133,13 +135,13 @@ def best_is_own(spans, orders, below, stride, n, top, first, last, hits):
         hits[i] = 0.0 if stronger else 1.0 / ties[0]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _starts(place, k):
     """Return where the starts of k attributes begin among those of 0, 1, 2, ... attributes."""
     return (place[k] - 1) // (place[1] - 1)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _find_agreeing(spans, orders, below, stride, i, agree):
     """Fill in the set of originals that each attribute of record i agrees with, level by level."""
     last = below.shape[1] - 1
@@ -156,7 +158,7 @@ def _find_agreeing(spans, orders, below, stride, i, agree):
                 _flip(agree[k, v], orders[k, r])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _split(parts, agree, n, path, place, top, least, counts):
     """Add the counts of all records, in parts[0]; parts[k] shares its pattern up to attribute k.
 
@@ -200,7 +202,7 @@ def _split(parts, agree, n, path, place, top, least, counts):
     return False
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _keep(part, inside, found):
     """Fill in what is in both sets, and count it."""
     size = 0
@@ -211,7 +213,7 @@ def _keep(part, inside, found):
     return size
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _keep_between(part, inside, outside, found):
     """Fill in what is in the first two sets and not in the third, and count it."""
     size = 0
@@ -222,14 +224,14 @@ def _keep_between(part, inside, outside, found):
     return size
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _drop(part, outside, found):
     """Fill in what is in the first set and not in the second."""
     for w in range(part.size):
         found[w] = part[w] & ~outside[w]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _last(part, agree, pattern, size, place, top, least, counts):
     """Do the same as `_split` for the last attribute, of which only sizes matter."""
     p = place.size - 1
@@ -247,7 +249,7 @@ def _last(part, agree, pattern, size, place, top, least, counts):
     return _add(start, size, place, p, top, least, counts)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _add(pattern, size, place, p, top, least, counts):
     """Count records of one pattern; True where it is stronger than `least`."""
     if top is None:
@@ -259,7 +261,7 @@ def _add(pattern, size, place, p, top, least, counts):
     return rank > least
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _list(part, agree, k, pattern, place, top, least, counts):
     """Do the same as `_split`, record by record."""
     p = agree.shape[0]
@@ -275,7 +277,7 @@ def _list(part, agree, k, pattern, place, top, least, counts):
     return False
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _pattern(agree, w, bit, k, pattern, place):
     """Return the pattern of one record, known up to attribute k."""
     for j in range(k, agree.shape[0]):
@@ -286,7 +288,7 @@ def _pattern(agree, w, bit, k, pattern, place):
     return pattern
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _count_bits(word):
     """Count set bits; compilers turn this form into one instruction."""
     word -= (word >> _1) & np.uint64(0x5555555555555555)
@@ -297,12 +299,12 @@ def _count_bits(word):
     return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _flip(part, record):
     part[record >> 6] ^= _1 << (np.uint64(record) & _63)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _room(p, wider, n):
     """Return what a search works in: sets that agree, parts (all n in the first), path, places.
 
@@ -365,7 +367,7 @@ def fit_mixture(levels, pairs, m, u, prior, least, most_steps, settled):
             break
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _held(levels, weights, held):
     """Fill in the weight with which each attribute agrees on each level; return all the weight."""
     total = 0.0
@@ -377,7 +379,7 @@ def _held(levels, weights, held):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _shares(held, total, shares, least):
     """Fill in the share of the weight in which each attribute agrees on each level."""
     total = max(total, 2.2250738585072014e-308)
@@ -393,7 +395,7 @@ def _shares(held, total, shares, least):
         shares[k, most] = rest
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _rise(m, u):
     """Change m the least (in likelihood) so that m / u does not fall from a level to the next.
 

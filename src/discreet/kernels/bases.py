@@ -16,6 +16,8 @@ multiple in the range goes to that one, and what lies above the last goes to the
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
+
 # The least step, as a share of b, once the budget is spent.
 COARSE = 2.0**-10
 
@@ -36,12 +38,12 @@ def end_multiples(values: np.ndarray, b: float, open_ends: bool) -> tuple[float,
     return np.ceil(values[0] / b), np.floor(values[-1] / b)
 
 
-@njit(cache=True)
+@inner
 def _cell(x: float, b: float, up: float, first: float, last: float) -> float:
     return min(max(multiple(x, b, up), first), last)
 
 
-@njit(cache=True)
+@inner
 def _end_of_cell(values: np.ndarray, i: int, b: float, up: float, first: float, last: float) -> int:
     """Return where the cell of value i ends (exclusive), by doubled steps and then halved ones."""
     j = _cell(values[i], b, up, first, last)
@@ -59,7 +61,7 @@ def _end_of_cell(values: np.ndarray, i: int, b: float, up: float, first: float, 
     return high
 
 
-@njit(cache=True)
+@inner
 def _start_of_cell(
     values: np.ndarray, i: int, b: float, up: float, first: float, last: float
 ) -> int:
@@ -116,7 +118,7 @@ def too_small(
     return 0, 0, seen
 
 
-@njit(cache=True)
+@inner
 def _reach(x: float, j: float, b: float, up: float) -> float:
     """Return the smallest base above b that brings a value to multiple j or nearer to 0."""
     border = j + up if x > 0 else j - 1 + up
@@ -129,7 +131,7 @@ def _reach(x: float, j: float, b: float, up: float) -> float:
     return base
 
 
-@njit(cache=True)
+@inner
 def _turn(x: float, b: float) -> float:
     """Return the smallest base above b with another multiple at or below a value."""
     now = np.floor(x / b)
@@ -143,7 +145,7 @@ def _turn(x: float, b: float) -> float:
     return base
 
 
-@njit(cache=True)
+@inner
 def _mended(
     values: np.ndarray,
     back: np.ndarray,

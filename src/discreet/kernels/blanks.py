@@ -9,7 +9,7 @@ so that any number of columns and values is counted exactly.
 import numpy as np
 from numba import njit
 
-from discreet.kernels.patterns import INNER
+from discreet.kernels.inner import inner
 
 
 @njit(cache=True, nogil=True)
@@ -54,7 +54,7 @@ def sharing(codes, factors, sure, columns, among, counts):
     return totals[own]
 
 
-@njit(**INNER)
+@inner
 def _grouped(codes, factors, sure, columns, among):
     """Group some tuples by their values.
 
@@ -76,7 +76,7 @@ def _grouped(codes, factors, sure, columns, among):
     return keys, groups, homes[:used], own
 
 
-@njit(**INNER)
+@inner
 def _slot(codes, factors, sure, columns, keys, groups, homes, t):
     """Return the slot of the group whose values tuple t has, or where it would be."""
     key = _key(codes, factors, columns, t)
@@ -90,7 +90,7 @@ def _slot(codes, factors, sure, columns, keys, groups, homes, t):
     return at
 
 
-@njit(**INNER)
+@inner
 def _key(codes, factors, columns, t):
     key = np.int64(0)
     for c in columns:
@@ -98,7 +98,7 @@ def _key(codes, factors, columns, t):
     return key
 
 
-@njit(**INNER)
+@inner
 def _equal(codes, columns, t, s):
     for c in columns:  # noqa: SIM110
         if codes[t, c] != codes[s, c]:
@@ -213,7 +213,7 @@ def fixed_fits(codes, asked, nulls, blanks, firsts, others, kinds, counts, enoug
     return begins, ends, differ[:used], members[:used]
 
 
-@njit(**INNER)
+@inner
 def _chain(codes, shown, asked, blanks, others, heads, after):
     heads[:] = -1
     for i in range(others.size):
@@ -223,7 +223,7 @@ def _chain(codes, shown, asked, blanks, others, heads, after):
         after[i], heads[at] = heads[at], i
 
 
-@njit(**INNER)
+@inner
 def _masked_hash(codes, shown, kind, t):
     word = (np.uint64(kind) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     for c in range(codes.shape[1]):
@@ -233,7 +233,7 @@ def _masked_hash(codes, shown, kind, t):
     return np.int64(word >> np.uint64(8))
 
 
-@njit(**INNER)
+@inner
 def _agree(codes, shown, t, u):
     for c in range(codes.shape[1]):  # noqa: SIM110
         if shown >> c & 1 and codes[t, c] != codes[u, c]:
@@ -241,7 +241,7 @@ def _agree(codes, shown, t, u):
     return True
 
 
-@njit(**INNER)
+@inner
 def _difference(codes, columns, t, u):
     found = np.int64(0)
     for c in range(codes.shape[1]):
@@ -250,7 +250,7 @@ def _difference(codes, columns, t, u):
     return found
 
 
-@njit(**INNER)
+@inner
 def _coverable(columns, choices, sets, t, u):
     """Tell whether a choice of one tuple and one of the other blank all these columns."""
     if columns == 0:
@@ -265,7 +265,7 @@ def _coverable(columns, choices, sets, t, u):
     return False
 
 
-@njit(**INNER)
+@inner
 def _room(full):
     """Return the same with room for as much again."""
     more = np.empty(2 * full.size, full.dtype)

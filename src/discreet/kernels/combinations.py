@@ -13,13 +13,12 @@ pattern in common.
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner, once
 from discreet.kernels.patterns import (
     BAD,
     GONE,
-    INNER,
     LOGGED,
     NONE,
-    ONCE,
     TOUCHED,
     _is_crowded,
     _key,
@@ -40,7 +39,7 @@ MOST_MEMBERS = 64
 MOST_STEPS = np.int64(100)
 
 
-@njit(**ONCE)
+@once
 def _range(given, t, shown):
     """Return the row of an index, and from where to where tuples agree with t in some columns."""
     at, last = 0, given.sets.size
@@ -67,7 +66,7 @@ def _range(given, t, shown):
     return at, first, end
 
 
-@njit(**INNER)
+@inner
 def _wanting(given, patterns, members, i):
     """Return a demand in which a member's pattern is bad, or -1."""
     for d in range(given.columns.size):
@@ -77,7 +76,7 @@ def _wanting(given, patterns, members, i):
     return -1
 
 
-@njit(**INNER)
+@inner
 def _donor(given, patterns, members, tally, heed, i, t, wanted, state):
     """Return a member of a tuple that could share the blanks of member i, its mask and the cost."""
     size = given.starts[t + 1] - given.starts[t]
@@ -97,7 +96,7 @@ def _donor(given, patterns, members, tally, heed, i, t, wanted, state):
     return -1, 0, np.inf
 
 
-@njit(**ONCE)
+@once
 def _found(given, patterns, members, tally, log, heed, i, shown, wanted, state):
     """Let others that agree with a member in some columns have its blanks, while that helps.
 
@@ -137,7 +136,7 @@ def _found(given, patterns, members, tally, log, heed, i, shown, wanted, state):
     return total
 
 
-@njit(**INNER)
+@inner
 def _with_donors(given, patterns, members, tally, log, heed, i, state):
     """Bring a member's patterns to k, by those that agree in all that it shows, then within C."""
     q = given.weights.size
@@ -153,7 +152,7 @@ def _with_donors(given, patterns, members, tally, log, heed, i, state):
     return total
 
 
-@njit(**ONCE)
+@once
 def _option(given, patterns, members, tally, log, heed, who, option, state):
     """Mend a bad pattern in one way: by a column of all or one of its members, or by more of them.
 
@@ -189,7 +188,7 @@ def _option(given, patterns, members, tally, log, heed, who, option, state):
     return total
 
 
-@njit(**ONCE)
+@once
 def _mend(given, patterns, members, tally, log, heed, noise, state, chosen):
     """Mend one bad pattern in the cheapest way, give or take."""
     q = given.weights.size
@@ -225,7 +224,7 @@ def _mend(given, patterns, members, tally, log, heed, noise, state, chosen):
     return paid
 
 
-@njit(**INNER)
+@inner
 def _give_back(given, patterns, members, tally, log, i):
     """Clear those blanks of a member that no pattern needs."""
     paid = 0.0
@@ -253,7 +252,7 @@ def give_back(given, patterns, members, tally, log):
     tally[LOGGED] = 0
 
 
-@njit(**ONCE)
+@once
 def _ruin(given, patterns, members, tally, log, state):
     """Clear blanks of some members that have a pattern in common."""
     paid = 0.0
@@ -285,7 +284,7 @@ def _ruin(given, patterns, members, tally, log, state):
     return paid
 
 
-@njit(**ONCE)
+@once
 def _recreate(given, patterns, members, tally, log, heed, noise, state, chosen, limit, paid, steps):
     """Mend pattern after pattern, until all are good; returns what was paid, or infinity."""
     for _ in range(steps):

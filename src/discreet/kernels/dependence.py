@@ -15,6 +15,8 @@ import math
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
+
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _OTHER = np.uint64(0xC2B2AE3D27D4EB4F)
 # What a bet says of two records that should agree.
@@ -152,7 +154,7 @@ def sorted_blocks(base, by, values):
     return won, found, at_stake, expected
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _arrangements(values):
     """Return in how many orders some values can come."""
     ordered = np.sort(values)
@@ -163,7 +165,7 @@ def _arrangements(values):
     return ways
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _is_sorted(by, values, sign):
     for i in range(1, len(by)):
         step = sign * (values[i] - values[i - 1])

@@ -9,12 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
 from discreet.kernels.philox import high_word
 
 _8 = np.uint64(8)
 
 
-@njit(cache=True)
+@inner
 def folded(key_0: np.uint64, key_1: np.uint64, word: np.uint64, state: np.uint64) -> np.uint64:
     """Fold a word into another, in two rounds."""
     a, b = word ^ key_0, state ^ key_1

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from discreet.kernels.informed import BEST, score_of
+from discreet.kernels.inner import inner
 
 
 @njit(cache=True, nogil=True)
@@ -53,7 +54,7 @@ def own_unit_is_best(places, scores, layout, given, known_rows, first, last, hit
         hits[u] = 1.0 / ties if ties else 0.0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _likeliest(places, scores, layout, q, members, starts, unit):
     """Return the highest sum that a row of a unit has for a query."""
     best = np.int64(-(2**62))

@@ -22,7 +22,7 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
-from discreet.kernels.patterns import INNER, ONCE
+from discreet.kernels.inner import inner, once
 from discreet.kernels.splitmix import below
 
 Fits = namedtuple(
@@ -87,7 +87,7 @@ def improve(fits, columns, prices, moves, most, state):
     return saved
 
 
-@njit(**ONCE)
+@once
 def _restore(fits, x, prices):
     """Give a member all blanks of the set that its blanks are from; return what it costs."""
     t, old = fits.home[x], fits.blanks[x]
@@ -98,7 +98,7 @@ def _restore(fits, x, prices):
     return _price(fits.blanks[x], prices) - _price(old, prices)
 
 
-@njit(**INNER)
+@inner
 def _choose(fits, x, prices, state):
     """Give a member another set that it may choose, if nobody needs the one that it has."""
     t, old = fits.home[x], fits.blanks[x]
@@ -114,7 +114,7 @@ def _choose(fits, x, prices, state):
     return _price(fits.blanks[x], prices) - _price(old, prices)
 
 
-@njit(**INNER)
+@inner
 def _breaks(fits, t):
     """Tell whether a member that one of tuple t can fit has fewer than k."""
     for d in range(fits.k.size):
@@ -127,7 +127,7 @@ def _breaks(fits, t):
     return False
 
 
-@njit(**ONCE)
+@once
 def _neighbours(fits, e, chosen, state):
     """Draw a member and some that fitted it at the start; return their number."""
     chosen[0] = e
@@ -146,7 +146,7 @@ def _neighbours(fits, e, chosen, state):
     return some
 
 
-@njit(**INNER)
+@inner
 def _count(fits, d, e, blanks, last):
     """Count who fits member e within demand d, if it had these blanks."""
     t, total = fits.home[e], 0
@@ -170,7 +170,7 @@ def _count(fits, d, e, blanks, last):
     return total
 
 
-@njit(**ONCE)
+@once
 def _may(fits, e, c, room, last):
     """Tell whether member e can show column c; `room` gets its own counts then.
 
@@ -186,7 +186,7 @@ def _may(fits, e, c, room, last):
     return True
 
 
-@njit(**INNER)
+@inner
 def _may_within(fits, d, e, c, room, last):
     t, old = fits.home[e], fits.blanks[e]
     bit = np.int64(1) << c
@@ -223,7 +223,7 @@ def _may_within(fits, d, e, c, room, last):
     return True
 
 
-@njit(**INNER)
+@inner
 def _recounted(fits, d, s, e, blanks, last):
     """Tell whether k units still fit member s if e had these blanks; the count is then noted."""
     if fits.units.size == 0:
@@ -238,7 +238,7 @@ def _recounted(fits, d, s, e, blanks, last):
     return True
 
 
-@njit(**INNER)
+@inner
 def _give(fits, e, c, room):
     """Show column c in member e, which `_may` allowed."""
     t, old = fits.home[e], fits.blanks[e]
@@ -260,7 +260,7 @@ def _give(fits, e, c, room):
     fits.blanks[e] = old & ~bit
 
 
-@njit(**INNER)
+@inner
 def _set(fits, e, blanks):
     """Set the blanks of member e, where records are counted."""
     t, old = fits.home[e], fits.blanks[e]
@@ -288,7 +288,7 @@ def _set(fits, e, blanks):
     fits.blanks[e] = blanks
 
 
-@njit(**INNER)
+@inner
 def _price(columns, prices):
     total = 0.0
     for c in range(prices.size):

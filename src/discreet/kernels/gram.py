@@ -28,6 +28,8 @@ from math import erfc
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
+
 _BLOCK = 512
 # Highest degree, in square roots of k, at which the recurrence over degrees is accurate.
 _STEEPEST = 4.5
@@ -294,7 +296,7 @@ def disclosures_by_degree(
                     _next(steps, j, k, at - begin, m, now, before)
 
 
-@njit(cache=True)
+@inner
 def _near(missed, spread, widest):
     """Return the mean over 0 < h < widest of P(|missed + spread Z| < h), Z being normal."""
     if widest <= 0.0:
@@ -306,7 +308,7 @@ def _near(missed, spread, widest):
     return (_area(middle + step) + _area(middle - step) - 2.0 * _area(middle)) / step
 
 
-@njit(cache=True)
+@inner
 def _area(u):
     """Return u times the normal distribution function at u, plus the density there."""
     return 0.5 * u * erfc(-u * np.sqrt(0.5)) + np.exp(-0.5 * u * u) / np.sqrt(2.0 * np.pi)
@@ -341,7 +343,7 @@ def steep_polynomial(k: int, degree: int, values: np.ndarray) -> None:
         values[k - 1 - x] = end
 
 
-@njit(cache=True)
+@inner
 def _steep_parts(k, ends, first, stop, coefficients, flat):
     """Sum the polynomials of degree `flat` and more for some chunks; empty if there are none."""
     most = _most(ends, first, stop)
@@ -364,7 +366,7 @@ def _add_steep(steep, row, start, m, fit):
         fit[:m] += steep[row, start : start + m]
 
 
-@njit(cache=True)
+@inner
 def _recurrence(k, degree):
     """Return b_0..b_degree, or as many as are accurate."""
     degree = min(degree, int(_STEEPEST * np.sqrt(k)))
@@ -375,13 +377,13 @@ def _recurrence(k, degree):
     return steps
 
 
-@njit(cache=True)
+@inner
 def _start(ends, c):
     """Return where the coefficients of chunk c begin."""
     return ends[c - 1] if c else 0
 
 
-@njit(cache=True)
+@inner
 def _most(ends, first, stop):
     """Return the highest degree of some chunks."""
     most = 0

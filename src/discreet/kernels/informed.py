@@ -27,6 +27,8 @@ of every query the score of its own original. BEST: the highest that any code ha
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
+
 SIZE, PIECES, CODES, ORDER, BELOW, LIKELY, PLACES, SCORES, OWN, BEST = range(10)
 # Columns with larger tables are not looked through for what remains.
 _LARGE = 256
@@ -65,7 +67,7 @@ def own_is_best(places, scores, layout, first, last, hits):
         hits[q] = 1.0 / ties if ties else 0.0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def fewest_in(places, scores, layout, q, above):
     """Return the column in which fewest originals have its best score and `above`; and how many."""
     chosen, fewest = 0, np.int64(2**62)
@@ -93,7 +95,7 @@ def fewest_in(places, scores, layout, q, above):
     return chosen, fewest
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _ties(places, scores, layout, order, rest, q, target):
     """Count the originals whose sum is the target; 0 where one has more."""
     c = order[0]
@@ -120,7 +122,7 @@ def _ties(places, scores, layout, order, rest, q, target):
     return ties
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _among(places, scores, layout, order, rest, q, target, score, first, last):
     """Count the ties among originals of some codes of the first column; -1 where one has more."""
     p, ties = len(order), 0
@@ -139,7 +141,7 @@ def _among(places, scores, layout, order, rest, q, target, score, first, last):
     return ties
 
 
-@njit(cache=True, nogil=True)
+@inner
 def score_of(places, scores, column, q, i):
     """Return the score of one original in one column."""
     code = places[column[CODES] + i]

@@ -25,6 +25,8 @@ Points come without NaN, as C-ordered float64; nothing is checked here.
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
+
 LEAF = 16
 _POINT = -1
 
@@ -58,7 +60,7 @@ def split_nodes(points, order, spans, columns, boxes, first, last):
             spans[2 * node + 2] = middle, stop
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _select(points, order, left, right, k, c):
     """Partition records by column c around k: none before it is above, none after it below."""
     while right > left:
@@ -114,7 +116,7 @@ def nearest_is_own(queries, points, order, spans, columns, boxes, categorical, f
             hits[order[place]] = 1.0 / ties if ties > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _search(query, points, spans, columns, boxes, top, radius, stack, categorical):
     """Count the records of a node at the radius; -1 if one is closer."""
     inner = columns.size // 2
@@ -154,7 +156,7 @@ def _search(query, points, spans, columns, boxes, top, radius, stack, categorica
     return ties
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _ties(query, points, start, stop, radius, categorical):
     ties = 0
     for i in range(start, stop):
@@ -166,7 +168,7 @@ def _ties(query, points, start, stop, radius, categorical):
     return ties
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _distance(query, points, i, categorical):
     """Distance to a record. Sums are not cut short: the branches would cost more than they save."""
     total = 0.0
@@ -183,7 +185,7 @@ def _distance(query, points, i, categorical):
     return total / compared if compared > 0 else np.inf
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _bound(query, boxes, node, categorical):
     """Smallest distance to a node's box."""
     total = 0.0
@@ -202,7 +204,7 @@ def _bound(query, boxes, node, categorical):
     return total / filled if filled > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _reach(query, boxes, node, categorical):
     """Largest Gower distance to a node's box; infinity if nulls make it depend on the record."""
     total, filled = 0.0, 0
@@ -216,7 +218,7 @@ def _reach(query, boxes, node, categorical):
     return total / filled if filled > 0 else np.inf
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _gower(difference, categorical):
     if categorical:
         return 1.0 if difference > 0.0 else 0.0

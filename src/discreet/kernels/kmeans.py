@@ -33,6 +33,7 @@ Callers guarantee: values strictly ascending and finite, counts >= 1, 1 <= c <= 
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
 from discreet.kernels.kmeans_cost import (
     Floats,
     Ints,
@@ -197,7 +198,7 @@ def _best_path(sums: Sums, positions: Ints, c: int, fewer: Ints, more: Ints) -> 
     return _splice(fewer, more, c)
 
 
-@njit(cache=True)
+@inner
 def _wins(table, low, l1, best, tail, head, j, i, target) -> bool:
     """Whether predecessor j beats predecessor i < j at a target."""
     return best[j] + cluster_cost(table, low, l1, tail[j], head[target]) < best[i] + cluster_cost(

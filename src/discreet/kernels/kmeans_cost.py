@@ -23,6 +23,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from discreet.kernels.exact import add_pair, times_over, two_prod, two_sum
+from discreet.kernels.inner import inner
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -71,13 +72,13 @@ def prefix_sums(
     return table, low
 
 
-@njit(cache=True)
+@inner
 def _between(table: Floats, low: Floats, column: int, i: int, j: int) -> tuple[float, float]:
     """S1 (column 1) or S2 (column 2) over values i..j-1, as a pair."""
     return add_pair(table[j, column], low[j, column - 1], -table[i, column], -low[i, column - 1])
 
 
-@njit(cache=True)
+@inner
 def _median(table: Floats, i: int, j: int) -> int:
     """Index of the lower weighted median of values i..j-1."""
     half = 0.5 * (table[i, 0] + table[j, 0])
@@ -93,7 +94,7 @@ def _median(table: Floats, i: int, j: int) -> int:
     return first
 
 
-@njit(cache=True)
+@inner
 def _cost_l1(table: Floats, low: Floats, i: int, j: int) -> float:
     q = _median(table, i, j)
     left, left_low = _between(table, low, 1, i, q)
@@ -106,7 +107,7 @@ def _cost_l1(table: Floats, low: Floats, i: int, j: int) -> float:
     return abs(s)
 
 
-@njit(cache=True)
+@inner
 def _cost_pairs(table: Floats, low: Floats, i: int, j: int) -> float:
     s1, s1_low = _between(table, low, 1, i, j)
     s2, s2_low = _between(table, low, 2, i, j)
@@ -114,7 +115,7 @@ def _cost_pairs(table: Floats, low: Floats, i: int, j: int) -> float:
     return abs((s2 - mean) + (s2_low - mean_low))
 
 
-@njit(cache=True)
+@inner
 def cluster_cost(table: Floats, low: Floats | None, l1: bool, i: int, j: int) -> float:
     """Cost of the cluster between the positions i and j != i, in either order."""
     if low is None:
@@ -126,7 +127,7 @@ def cluster_cost(table: Floats, low: Floats | None, l1: bool, i: int, j: int) ->
     return _cost_pairs(table, low, i, j)
 
 
-@njit(cache=True)
+@inner
 def cluster_mean(table: Floats, low: Floats, i: int, j: int) -> float:
     """Mean of values i..j-1, shifted and scaled."""
     return _between(table, low, 1, i, j)[0] / (table[j, 0] - table[i, 0])

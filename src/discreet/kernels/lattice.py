@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
 from discreet.kernels.privacy import may_hold, stars_hold, too_many, too_many_shared
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -242,7 +243,7 @@ def hold(ids, classes, holdings, place, exact, rules):
     return starts, values[:end].copy(), numbers[:end].copy(), since, listed[:many].copy()
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _spans(rows, members, holdings, size, exact):
     """Count the classes that have each holding, in the columns that are exact."""
     last, spans = np.full(size, -1, np.int32), np.zeros(size, np.int32)
@@ -280,7 +281,7 @@ def roll_up(lattice, table, source, target):
     return Table(take(keys, first), counts, kept[0], kept[1], kept[2], shared), ids
 
 
-@njit(cache=True, nogil=True)
+@inner
 def climb(words, above, lattice, a):
     """Replace the codes of column a in its word of the keys."""
     shift, mask = lattice.shift[a], lattice.mask[a]
@@ -299,7 +300,7 @@ def take(keys, rows):
     return taken
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _merge(rows, members, table):
     """Add the histograms of the rows of each class."""
     classes = members.size - 1
@@ -327,7 +328,7 @@ def _merge(rows, members, table):
     return starts, values[:end].copy(), numbers[:end].copy()
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _unite(rows, members, shared, kept):
     """Unite the shared holdings of the rows of each class; `kept` are the others, merged."""
     classes = members.size - 1
@@ -441,7 +442,7 @@ def penalties(lattice, table, node, out, kind, n):
     return suppressed, penalty
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _marginal(lattice, table, node, out, kind, a, suppressed):
     """Sum the penalties of one column, label by label so that the order is always the same."""
     first = lattice.first[a, node[a]]
@@ -464,7 +465,7 @@ def _marginal(lattice, table, node, out, kind, a, suppressed):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def product_of(lattice, table, node, c):
     """Multiply the leaves under a class's labels: the tuples that it could stand for."""
     product = 1.0

@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
+
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -70,7 +72,7 @@ def itemsets(items, units, n_items, n_units):
     return np.cumsum(starts), found[:end].copy(), entry
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _sorted_by(keys, rows, size):
     """Sort rows by their keys, keeping the order of equal ones; those with a key of -1 are left."""
     ends = np.zeros(size + 1, np.int64)
@@ -149,7 +151,7 @@ def failures(sets, n_items, n_values, k, least, most, found):
     return work.token[1]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _descend(sets, work, k, least, most, held, found):
     """Look at all combinations that begin with an item, which has the entries `held`.
 
@@ -176,7 +178,7 @@ def _descend(sets, work, k, least, most, held, found):
             cursor[depth] = 0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _extend(sets, work, k, least, depth, held, found):
     """Judge the prefix with each item that can follow it; its last item has the entries `held`.
 
@@ -215,7 +217,7 @@ def _extend(sets, work, k, least, depth, held, found):
     return touched, entries
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _judge(sets, work, k, least, depth, x, held, found):
     """Tell whether the prefix and x hold, and note it if not; their units have x at `held`."""
     n = held.size
@@ -235,7 +237,7 @@ def _judge(sets, work, k, least, depth, x, held, found):
     return False
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _diverse(sets, work, least, depth, held):
     """Tell whether a combination has enough distinct values in the units that hold it."""
     work.token[0] += 1

@@ -22,6 +22,7 @@ import numpy as np
 from numba import njit
 
 from discreet.kernels.exact import add_pair, two_prod
+from discreet.kernels.inner import inner
 
 
 @njit(cache=True)
@@ -96,21 +97,21 @@ def vmdav(
     return np.flatnonzero(borders[1:]) + 1
 
 
-@njit(cache=True)
+@inner
 def _count(counts, i):
     if counts is None:
         return 1
     return counts[i]
 
 
-@njit(cache=True)
+@inner
 def _add(total, rest, value, count):
     """Add count * value to a sum of two floats."""
     product, error = two_prod(value, float(count))
     return add_pair(total, rest, product, error)
 
 
-@njit(cache=True)
+@inner
 def _sum(values, counts):
     """Return the number of records and their sum, as two floats."""
     records = 0
@@ -121,7 +122,7 @@ def _sum(values, counts):
     return records, total, rest
 
 
-@njit(cache=True)
+@inner
 def _low_is_farther(first, last, records, total, rest):
     """Tell whether the low end is at least as far from the mean as the high end."""
     a, a_rest = two_prod(first, float(records))
@@ -131,7 +132,7 @@ def _low_is_farther(first, last, records, total, rest):
     return a > 0 or (a == 0 and a_rest >= 0)
 
 
-@njit(cache=True)
+@inner
 def _makes(groups, records, k, ahead, lo, hi):
     """Tell whether the values lo+1..hi are enough for so many groups."""
     if ahead is None:
@@ -143,7 +144,7 @@ def _makes(groups, records, k, ahead, lo, hi):
     return lo <= hi
 
 
-@njit(cache=True)
+@inner
 def _take(counts, lo, hi, low_end, k, back, ahead):
     """Take k records, or as many as there are, from an end; return the rest and the number."""
     taken = 0
@@ -168,7 +169,7 @@ def _take(counts, lo, hi, low_end, k, back, ahead):
     return lo, hi, taken
 
 
-@njit(cache=True)
+@inner
 def _joins(values, counts, lo, hi, low_end, gamma):
     """Tell whether the window's next value is near enough to the group just taken."""
     # The last unassigned record has no neighbour to compare with; one of several equal records
@@ -180,7 +181,7 @@ def _joins(values, counts, lo, hi, low_end, gamma):
     return values[hi] - values[hi - 1] <= gamma * (values[hi - 1] - values[hi - 2])
 
 
-@njit(cache=True)
+@inner
 def _share_out(values, counts, low_start, lo, hi, high_end):
     """Return the cut that sends each leftover value to the side with the nearer centroid."""
     if lo == 0 or hi == values.size:  # all groups are on one side

@@ -19,6 +19,7 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
 from discreet.kernels.kdtree import split_nodes
 
 LEAF = 8
@@ -197,7 +198,7 @@ def farthest(tree, query, mismatch, search, centre, radius):
     return best_row
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _before(distance, row, other, other_row):
     return distance < other or (distance == other and row < other_row)
 
@@ -211,7 +212,7 @@ def distance(points, row, query, mismatch):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _part(difference, mismatch, c):
     if mismatch is None:
         return difference * difference
@@ -220,7 +221,7 @@ def _part(difference, mismatch, c):
     return abs(difference)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _eight(cells, leaf, query, mismatch, out):
     """Distances of a leaf's eight slots, filled or not."""
     for i in range(LEAF):
@@ -230,7 +231,7 @@ def _eight(cells, leaf, query, mismatch, out):
             out[i] += _part(cells[leaf, c, i] - query[c], mismatch, c)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _sift_up(distances, rows, at, distance, row):
     """Put a record into a heap that has the worst on top."""
     while at > 0:
@@ -242,7 +243,7 @@ def _sift_up(distances, rows, at, distance, row):
     distances[at], rows[at] = distance, row
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _sift_down(distances, rows, size, distance, row):
     """Replace the top of the heap."""
     at = 0
@@ -260,7 +261,7 @@ def _sift_down(distances, rows, size, distance, row):
     distances[at], rows[at] = distance, row
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _bound(query, boxes, node, mismatch):
     """Least distance into a node's box; infinite if it is empty."""
     total = 0.0
@@ -270,7 +271,7 @@ def _bound(query, boxes, node, mismatch):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _reach(query, boxes, node, mismatch, centre, radius):
     """Largest distance from the query into a node's box; negative if it is empty.
 

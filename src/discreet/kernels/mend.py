@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
 from discreet.kernels.privacy import holds
 
 MERGE, BORROW, DISSOLVE, LEAVE = range(4)
@@ -35,7 +36,7 @@ class Classes(NamedTuple):
     histogram: np.ndarray  # room to count in
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _count(s, c, sign):
     e = s.first[c]
     while e >= 0:
@@ -43,7 +44,7 @@ def _count(s, c, sign):
         e = s.after[e]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _add(s, kind, members):
     for j in range(s.values.shape[1]):
         if s.values[kind, j] >= 0:
@@ -65,7 +66,7 @@ def keeps(s, rules, k, c, other, kind, members):
     return holds(rules, size, s.histogram)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _blanks(s, kind, c):
     """Return what the blanks of a class cost a record of a kind, inf where it does not fit."""
     cost = 0.0
@@ -78,7 +79,7 @@ def _blanks(s, kind, c):
     return cost
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _parted(s, b, shown):
     """Return what it costs a record of a class to show only what it has in common with codes."""
     cost = 0.0
@@ -88,13 +89,13 @@ def _parted(s, b, shown):
     return cost
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _link(s, e, c):
     s.of_lot[e], s.after[e], s.first[c] = c, s.first[c], e
     s.size[c] += s.members[e]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _unlink(s, e):
     c = s.of_lot[e]
     s.size[c] -= s.members[e]
@@ -107,7 +108,7 @@ def _unlink(s, e):
     s.after[at] = s.after[e]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _join(s, c, other):
     """Put the lots of another class into a class."""
     while s.first[other] >= 0:
@@ -116,7 +117,7 @@ def _join(s, c, other):
         _link(s, e, c)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _narrow(s, b, shown):
     """Let a class show what it has in common with codes, with all that show the same."""
     for j in range(shown.size):
@@ -127,7 +128,7 @@ def _narrow(s, b, shown):
             _join(s, b, c)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _home(s, rules, k, e, below, ok, low, high):
     """Return the class that holds where a lot is cheapest, -1 if none is below a cost."""
     best = -1
@@ -139,7 +140,7 @@ def _home(s, rules, k, e, below, ok, low, high):
     return best, below
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _to_merge(s, rules, k, b, below, any_, low, high):
     """Return the class that is cheapest to merge with; any, or one with which the class holds."""
     best = -1
@@ -153,7 +154,7 @@ def _to_merge(s, rules, k, b, below, any_, low, high):
     return best, below
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _to_borrow(s, rules, k, b, below, ok, low, high):
     """Return the lot of which a record is cheapest to borrow."""
     best = -1
@@ -178,7 +179,7 @@ def _to_borrow(s, rules, k, b, below, ok, low, high):
     return best, below
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _to_dissolve(s, rules, k, b, below, ok, low, high):
     """Return what it costs to give each lot of a class to another that holds, if below a cost."""
     total = 0.0
@@ -193,7 +194,7 @@ def _to_dissolve(s, rules, k, b, below, ok, low, high):
     return total if total < below - 1e-9 else np.inf
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _leaving(s, b):
     total, e = 0.0, s.first[b]
     while e >= 0:
@@ -202,7 +203,7 @@ def _leaving(s, b):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _mend_one(s, rules, k, b, ok, reach):
     """Mend a class; tell whether anything could be done."""
     n, lots = s.size.size, s.lots[0]
@@ -248,7 +249,7 @@ def _mend_one(s, rules, k, b, ok, reach):
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _one_of(s, e):
     """Return a lot that has one record of another lot."""
     if s.members[e] == 1:

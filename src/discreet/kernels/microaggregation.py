@@ -18,8 +18,8 @@ mean. Else Gower's distance, see `mdav_tree`; a column with a step holds categor
 it (the step times 0, 1, ...): its centre is the mode where `mismatch` is not 0, the first of
 equally frequent ones, and the lower median where it is.
 
-With `units` (of each record, as 0, 1, ...) k counts these and not records: a group takes the
-nearest records until it has k units. That leaves at least k wherever 2k were left.
+With `units` (of each record, as 0, 1, ...; else empty) k counts these and not records: a group
+takes the nearest records until it has k units. That leaves at least k wherever 2k were left.
 
 Points come as C-ordered float64, multiples of 2**-36 where a column has no step, below 2**17 in
 size; 1 <= k <= n, or the number of units; nothing is checked here. Each function fills `labels`
@@ -31,6 +31,7 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
 from discreet.kernels.mdav_tree import build, distance, farthest, nearest, new_search, remove
 
 UNIT = 2.0**36
@@ -38,6 +39,8 @@ UNIT = 2.0**36
 _SHELL, _SMALL = 16, 256
 # A computed distance may be off by some bits; the shell's bound is widened by more than that.
 _SLACK = 1 + 1e-9
+# Zero, but no constant of the code: for each of these numba compiles what it is given to again.
+_NONE = np.int64(0)
 
 # Sum of the records' coordinates in units, and for columns with a step how often each category is.
 Sums = namedtuple("Sums", "units counts")
@@ -47,13 +50,13 @@ Shell = namedtuple("Shell", "rows starts stops depths inner reference")
 
 
 @njit(cache=True, nogil=True)
-def mdav(points, mismatch, steps, k, labels, units=None):
+def mdav(points, mismatch, steps, k, labels, units):
     """Group by maximum distance to the average vector: k records, k..2k-1 in the last group."""
     n, p = points.shape
     labels[:] = -1
-    search, spot = new_search(k), np.empty(n, np.int64)
+    search, spot, none = new_search(k), np.empty(n, np.int64), np.empty(0, np.int64)
     tree = build(points, np.arange(n), spot)
-    built, left, groups = n, _all_left(n, units), 0
+    built, left, groups = n, _all_left(n, units), _NONE
     sums, centre = _sums_of_all(points, mismatch, steps), np.empty(p)
     shell, head, spent = _new_shell(points, mismatch, np.empty(0, np.int64), centre), 0, 0
     while left[1] >= 2 * k:
@@ -64,14 +67,16 @@ def mdav(points, mismatch, steps, k, labels, units=None):
             spent += scanned
         if r < 0:
             shell = _new_shell(points, mismatch, np.flatnonzero(labels < 0), centre)
-            r, head, spent = _outermost(points, mismatch, spot, shell, 0, centre)
+            r, head, spent = _outermost(points, mismatch, spot, shell, _NONE, centre)
         pair = left[1] >= 3 * k
-        _take(tree, points, mismatch, steps, r, k, groups, labels, sums, search, left, units)
+        _take(tree, points, mismatch, steps, r, k, groups, labels, sums, search, left, units, none)
         groups += 1
         if pair:
             radius = distance(points, r, centre, mismatch)
             s = farthest(tree, points[r], mismatch, search, centre, radius)
-            _take(tree, points, mismatch, steps, s, k, groups, labels, sums, search, left, units)
+            _take(
+                tree, points, mismatch, steps, s, k, groups, labels, sums, search, left, units, none
+            )
             groups += 1
         if left[0] < built // 2:
             tree = build(points, np.flatnonzero(labels < 0), spot)
@@ -81,20 +86,20 @@ def mdav(points, mismatch, steps, k, labels, units=None):
 
 
 @njit(cache=True, nogil=True)
-def cbfs(points, mismatch, steps, k, labels, units=None):
+def cbfs(points, mismatch, steps, k, labels, units):
     """Group around the records farthest from the centre of all: k, k..2k-1 in the last group."""
     n = points.shape[0]
     labels[:] = -1
-    search, spot = new_search(k), np.empty(n, np.int64)
+    search, spot, none = new_search(k), np.empty(n, np.int64), np.empty(0, np.int64)
     tree = build(points, np.arange(n), spot)
-    built, left, groups = n, _all_left(n, units), 0
+    built, left, groups = n, _all_left(n, units), _NONE
     sums = _sums_of_all(points, mismatch, steps)
     for r in _outer_first(points, mismatch, steps, sums):
         if left[1] < 2 * k:
             break
         if labels[r] >= 0:
             continue
-        _take(tree, points, mismatch, steps, r, k, groups, labels, sums, search, left, units)
+        _take(tree, points, mismatch, steps, r, k, groups, labels, sums, search, left, units, none)
         groups += 1
         if left[0] < built // 2:
             tree = build(points, np.flatnonzero(labels < 0), spot)
@@ -104,7 +109,7 @@ def cbfs(points, mismatch, steps, k, labels, units=None):
 
 
 @njit(cache=True, nogil=True)
-def vmdav(points, mismatch, steps, k, gamma, labels, units=None):
+def vmdav(points, mismatch, steps, k, gamma, labels, units):
     """Group as CBFS, but let a group grow to 2k-1 records by those nearer to it than to others.
 
     Fewer than k records that are left over join the group with the nearest centre. With units it
@@ -114,9 +119,9 @@ def vmdav(points, mismatch, steps, k, gamma, labels, units=None):
     labels[:] = -1
     search, spot = new_search(max(k, 2)), np.empty(n, np.int64)
     tree = build(points, np.arange(n), spot)
-    built, left, groups = n, _all_left(n, units), 0
+    built, left, groups = n, _all_left(n, units), _NONE
     sums = _sums_of_all(points, mismatch, steps)
-    room = 2 * k if units is None else n
+    room = 2 * k if units.size == 0 else n
     members, closest, gaps = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
     for r in _outer_first(points, mismatch, steps, sums):
         if left[1] < k:
@@ -132,7 +137,7 @@ def vmdav(points, mismatch, steps, k, gamma, labels, units=None):
             gap, e = _nearest_to_group(
                 tree, points, mismatch, members, closest, gaps, size, labels, search
             )
-            nearest(tree, points[e], mismatch, 2, search)
+            nearest(tree, points[e], mismatch, _NONE + 2, search)
             if not _metric(gap, mismatch) <= gamma * _metric(search.distances[0], mismatch):
                 break
             held += _put(tree, e, groups, labels, left, units)
@@ -148,10 +153,12 @@ def vmdav(points, mismatch, steps, k, gamma, labels, units=None):
 
 
 @njit(cache=True, nogil=True)
-def _take(
-    tree, points, mismatch, steps, r, k, group, labels, sums, search, left, units, members=None
-):
-    """Make a group of a record and its nearest, of k records or units; return how many, and who."""
+def _take(tree, points, mismatch, steps, r, k, group, labels, sums, search, left, units, members):
+    """Make a group of a record and its nearest, of k records or units; return how many.
+
+    Who they are is put into `members`, unless that is empty. For a None in its place, or in that of
+    `units`, numba would compile all of this once more.
+    """
     size, missing = 0, k
     search.rows[0], count = r, 1
     while True:
@@ -159,7 +166,7 @@ def _take(
             row = search.rows[i]
             missing -= _put(tree, row, group, labels, left, units)
             _add(sums, points, row, mismatch, steps, -1)
-            if members is not None:
+            if members.size > 0:
                 members[size] = row
             size += 1
         if missing == 0:
@@ -168,13 +175,13 @@ def _take(
         nearest(tree, points[r], mismatch, count, search)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _put(tree, row, group, labels, left, units):
     """Put a record into a group; return 1 if k counts it, 0 if the group has its unit already."""
     remove(tree, row)
     labels[row] = group
     left[0] -= 1
-    if units is None:
+    if units.size == 0:
         left[1] -= 1
         return 1
     unit = 2 * units[row] + 2
@@ -188,7 +195,7 @@ def _put(tree, row, group, labels, left, units):
 @njit(cache=True, nogil=True)
 def _all_left(n, units):
     """Count what is left: records and units, then of each unit its records and its last group."""
-    if units is None:
+    if units.size == 0:
         return np.full(2, n)
     left = np.full(2 * units.max() + 4, -1)
     left[2::2] = np.bincount(units)
@@ -203,13 +210,13 @@ def _take_rest(labels, group):
             labels[i] = group
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _nearest_to_group(tree, points, mismatch, members, closest, gaps, size, labels, search):
     """Find the free record nearest to one of a group's members, the lowest row of several."""
     best = -1
     for i in range(size):
         if closest[i] < 0 or labels[closest[i]] >= 0:
-            nearest(tree, points[members[i]], mismatch, 1, search)
+            nearest(tree, points[members[i]], mismatch, _NONE + 1, search)
             closest[i], gaps[i] = search.rows[0], search.distances[0]
         if (
             best < 0
@@ -220,7 +227,7 @@ def _nearest_to_group(tree, points, mismatch, members, closest, gaps, size, labe
     return gaps[best], closest[best]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _join(points, mismatch, steps, labels, groups):
     """Put each record without a group into the one with the nearest centre, as they were made."""
     free = np.flatnonzero(labels < 0)
@@ -245,7 +252,7 @@ def _join(points, mismatch, steps, labels, groups):
         labels[free[i]] = joins[i]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _outer_first(points, mismatch, steps, sums):
     """Sort all records by their distance to the centre, the farthest first, then by row."""
     n = points.shape[0]
@@ -322,7 +329,7 @@ def _outermost(points, mismatch, spot, shell, head, centre):
     return -1, head, at - head
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _metric(distance, mismatch):
     """Return a distance that satisfies the triangle inequality."""
     if mismatch is None:
@@ -333,7 +340,7 @@ def _metric(distance, mismatch):
 # The centre
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _no_sums(points, mismatch, steps):
     p = points.shape[1]
     most = 1
@@ -352,7 +359,7 @@ def _sums_of_all(points, mismatch, steps):
     return sums
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _add(sums, points, row, mismatch, steps, times):
     """Count a record in, or out with `times` = -1."""
     for c in range(points.shape[1]):

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
 from discreet.kernels.privacy import holds
 
 # What a null is: one more value; cut off first, where that may be; what forbids to cut its column;
@@ -121,7 +122,7 @@ def mondrian(cells, sizes, heights, starts, place, ranks, spans, rules, held, re
     return ends[:classes], low[:classes], high[:classes], null[:classes]
 
 
-@njit(cache=True)
+@inner
 def _bounds(cells, start, stop, sizes, low, high, null):
     """Find the bounds of a part and whether it holds nulls; return its number of records."""
     columns = sizes.size
@@ -140,7 +141,7 @@ def _bounds(cells, start, stop, sizes, low, high, null):
     return n
 
 
-@njit(cache=True)
+@inner
 def _width(c, low, high, null, sizes, heights, starts, place, ranks, spans, nulls):
     """Return how wide a part is in a column; -1 if it cannot be cut.
 
@@ -160,7 +161,7 @@ def _width(c, low, high, null, sizes, heights, starts, place, ranks, spans, null
     return spans[starts[c] + level * (sizes[c] + 1) + first]
 
 
-@njit(cache=True)
+@inner
 def _common(first, last, size, start, ranks):
     """Return the level of the lowest node that holds two codes."""
     level = 0
@@ -170,7 +171,7 @@ def _common(first, last, size, start, ranks):
     return level
 
 
-@njit(cache=True)
+@inner
 def _cut(
     cells, start, stop, n, c, low, high, null, size, height, table, ranks, relaxed, nulls,
     rules, fewest, side, room, bins, counts, held, met,
@@ -206,7 +207,7 @@ def _cut(
     return start
 
 
-@njit(cache=True)
+@inner
 def _hold(cells, start, stop, left, n, rules, side, counts, held, met):
     """Tell whether both sides satisfy the privacy models."""
     confidential = rules.offsets.size - 1
@@ -223,7 +224,7 @@ def _hold(cells, start, stop, left, n, rules, side, counts, held, met):
     return holds(rules, left, counts[0]) and holds(rules, n - left, counts[1])
 
 
-@njit(cache=True)
+@inner
 def _hold_units(cells, start, stop, first, rules, side, counts, held, met):
     """Tell the same, each holding counted once on a side; `first` is the first confidential."""
     columns, unit = held.holdings.shape[0], rules.units
@@ -283,7 +284,7 @@ def _median(cells, start, stop, n, c, at, ranks, low, high, share_out, bins):
     return base, before, 0
 
 
-@njit(cache=True)
+@inner
 def _mark(cells, start, stop, c, at, ranks, key, share, also, side):
     """Mark the left side, and count its records.
 
@@ -303,7 +304,7 @@ def _mark(cells, start, stop, c, at, ranks, key, share, also, side):
     return left
 
 
-@njit(cache=True)
+@inner
 def _move(cells, start, stop, side, room):
     """Put the marked bundles first, both sides in their order; return where the others start."""
     middle, kept = start, 0

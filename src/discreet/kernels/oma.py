@@ -30,6 +30,8 @@ here. Values more than 1e150 apart overflow: groups still hold k, but are no lon
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
+
 
 @njit(cache=True)
 def oma_l2(values: np.ndarray, k: int) -> np.ndarray:
@@ -66,7 +68,7 @@ def oma_units(
     return _partition(values, counts, latest, 0, _room(latest), absolute)
 
 
-@njit(cache=True)
+@inner
 def _partition(values, counts, latest, k, room, absolute):
     """Fill the path block by block, then walk it back; single records: `counts` = `latest` = None.
 
@@ -99,7 +101,7 @@ def _block_end(latest, b, n, k):
     return e
 
 
-@njit(cache=True)
+@inner
 def _room(latest):
     """Return the most nodes from the first cut that a block can use to its last row."""
     room, b, n = 0, 0, latest.size - 1
@@ -201,7 +203,7 @@ def _best_l1(values, b, lo, i, first, last, weight, moment, spent):
     return best, at
 
 
-@njit(cache=True)
+@inner
 def _median(weight, j, i):
     """Return the first node with at least half of the records of j+1..i behind it."""
     low, high = j + 1, i
@@ -214,7 +216,7 @@ def _median(weight, j, i):
     return low
 
 
-@njit(cache=True)
+@inner
 def _latest(latest, i, k):
     """Return the last cut with k records before it and up to i (0: no such cut; -1: i < k)."""
     if latest is None:
@@ -222,13 +224,13 @@ def _latest(latest, i, k):
     return latest[i]
 
 
-@njit(cache=True)
+@inner
 def _earliest(latest, i, k):
     j = _latest(latest, i, k)
     return _latest(latest, j, k) + 1 if j > 0 else 0
 
 
-@njit(cache=True)
+@inner
 def _latest_cuts(counts, k):
     """Compute `_latest` of every row, for counts."""
     latest = np.empty(counts.size + 1, np.int32)
@@ -246,7 +248,7 @@ def _latest_cuts(counts, k):
     return latest
 
 
-@njit(cache=True)
+@inner
 def _latest_with_units(back):
     """Compute `_latest` of every row from the shortest groups that end there."""
     latest = back.copy()
@@ -259,14 +261,14 @@ def _latest_with_units(back):
     return latest
 
 
-@njit(cache=True)
+@inner
 def _count(counts, i):
     if counts is None:
         return 1
     return counts[i]
 
 
-@njit(cache=True)
+@inner
 def _ends(cut):
     """Walk the cuts back from the last row."""
     groups, i = 0, cut.size - 1

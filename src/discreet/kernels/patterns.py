@@ -18,13 +18,10 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
+
 # Typed: for a plain number that is passed on, functions would be compiled once more.
 GONE, NONE = np.int64(-1), np.int64(0)
-# Only compiled code calls these: without wrappers for Python they compile much faster.
-INNER = {"cache": True, "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-# And these in one place only, where they become part of the caller: each level of calls would have
-# all that is below it optimized once more.
-ONCE = {"inline": "always"}
 
 # What does not change. `words` has a word for each cell, 0 for a null; member i is one of tuple
 # `tuples[i]`, whose members are `starts[t]` up to `starts[t + 1]`, and stands for `rows[i]` rows.
@@ -43,12 +40,12 @@ BAD, TOUCHED, FILLED, UNIT_FILLED, LOGGED = range(5)
 ROOM, FULL = 0.6, 0.9
 
 
-@njit(**INNER)
+@inner
 def _salt(d):
     return (np.uint64(d) + np.uint64(1)) * np.uint64(0xD1342543DE82EF95)
 
 
-@njit(**INNER)
+@inner
 def _find(keys, key):
     """Return the slot of a key, or the empty one where it belongs."""
     last = np.uint64(keys.size - 1)
@@ -58,7 +55,7 @@ def _find(keys, key):
     return np.int64(at)
 
 
-@njit(**INNER)
+@inner
 def _slot(patterns, tally, key, d):
     """Return the slot of a pattern, which is made where it is new."""
     at = _find(patterns.keys, key)
@@ -70,14 +67,14 @@ def _slot(patterns, tally, key, d):
     return at
 
 
-@njit(**INNER)
+@inner
 def _unit_key(key, unit):
     """Return the key of a unit in a pattern: its members there are counted."""
     key = (key ^ (np.uint64(unit) * np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xBF58476D1CE4E5B9)
     return max(key, np.uint64(1))
 
 
-@njit(**INNER)
+@inner
 def _key(words, columns, mask):
     """Add up the words of the columns that are shown."""
     key = np.uint64(0)
@@ -87,12 +84,12 @@ def _key(words, columns, mask):
     return key
 
 
-@njit(**INNER)
+@inner
 def _short(n, k):
     return k - n if 0 < n < k else 0
 
 
-@njit(**INNER)
+@inner
 def _settle(patterns, given, tally, s):
     """Keep the list of bad patterns, after the members of slot s changed."""
     n = patterns.counts[s]
@@ -109,7 +106,7 @@ def _settle(patterns, given, tally, s):
         patterns.place[s] = -1
 
 
-@njit(**INNER)
+@inner
 def _enter(given, patterns, members, tally, i, d, key):
     s = _slot(patterns, tally, key, d)
     node = i * given.columns.size + d
@@ -135,7 +132,7 @@ def _enter(given, patterns, members, tally, i, d, key):
     return _short(n + 1, k) - _short(n, k)
 
 
-@njit(**INNER)
+@inner
 def _leave(given, patterns, members, tally, i, d):
     node = i * given.columns.size + d
     s = members.slot[node]
@@ -160,7 +157,7 @@ def _leave(given, patterns, members, tally, i, d):
     return _short(n - 1, k) - _short(n, k)
 
 
-@njit(**INNER)
+@inner
 def _is_crowded(patterns, tally):
     return (
         tally[FILLED] > ROOM * patterns.keys.size
@@ -192,7 +189,7 @@ def fill(given, patterns, members, tally, lumps):
     return True
 
 
-@njit(**INNER)
+@inner
 def _note(members, tally, i):
     """Keep the list of members with blanks."""
     if members.mask[i] != 0 and members.place[i] < 0:
@@ -207,7 +204,7 @@ def _note(members, tally, i):
         members.place[i] = -1
 
 
-@njit(**INNER)
+@inner
 def _price(given, i, mask):
     """Return what a member's mask costs."""
     if mask == GONE:
@@ -219,7 +216,7 @@ def _price(given, i, mask):
     return total * given.rows[i]
 
 
-@njit(**INNER)
+@inner
 def _next_key(given, patterns, members, i, d, mask):
     """Return the key of the pattern that a member would be in with another mask."""
     words = given.words[given.tuples[i]]
@@ -240,7 +237,7 @@ def _next_key(given, patterns, members, i, d, mask):
     return key
 
 
-@njit(**INNER)
+@inner
 def _rows_of_unit(given, patterns, key, i):
     """Count the members of member i's unit in a pattern; none where units are not counted."""
     if not given.units.size:
@@ -248,7 +245,7 @@ def _rows_of_unit(given, patterns, key, i):
     return patterns.unit_counts[_find(patterns.unit_keys, _unit_key(key, given.units[i]))]
 
 
-@njit(**INNER)
+@inner
 def _shortfall(given, patterns, members, i, mask):
     """Return by how much the patterns' shortfall rises if a member gets another mask."""
     old = members.mask[i]
@@ -271,7 +268,7 @@ def _shortfall(given, patterns, members, i, mask):
     return change
 
 
-@njit(**INNER)
+@inner
 def _move(given, patterns, members, tally, i, mask):
     """Give a member another mask; returns by how much the price and the shortfall rise."""
     old = members.mask[i]
@@ -291,7 +288,7 @@ def _move(given, patterns, members, tally, i, mask):
     return _price(given, i, mask) - _price(given, i, old), change
 
 
-@njit(**INNER)
+@inner
 def _make(given, patterns, members, tally, log, heed, i, mask):
     """Make a move that can be undone, if there is room; returns what it costs in all."""
     if (
@@ -307,7 +304,7 @@ def _make(given, patterns, members, tally, log, heed, i, mask):
     return paid + heed * short
 
 
-@njit(**INNER)
+@inner
 def _undo(given, patterns, members, tally, log, mark):
     while tally[LOGGED] > mark:
         tally[LOGGED] -= 1

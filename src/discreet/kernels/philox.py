@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
+
 _LOW = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
 _MULTIPLIER_0 = np.uint64(0xD2E7470EE14C6C93)
@@ -18,7 +20,7 @@ _WEYL_0 = np.uint64(0x9E3779B97F4A7C15)
 _WEYL_1 = np.uint64(0xBB67AE8584CAA73B)
 
 
-@njit(cache=True)
+@inner
 def high_word(a: np.uint64, b: np.uint64) -> np.uint64:
     """Upper 64 bits of the 128-bit product, from four 32-bit products."""
     a_low, a_high = a & _LOW, a >> _32
@@ -28,7 +30,7 @@ def high_word(a: np.uint64, b: np.uint64) -> np.uint64:
     return a_high * b_high + (cross >> _32) + (middle >> _32)
 
 
-@njit(cache=True)
+@inner
 def philox_word(
     key_0: np.uint64, key_1: np.uint64, counter: np.uint64, stream: np.uint64
 ) -> np.uint64:

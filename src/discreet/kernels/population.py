@@ -32,6 +32,8 @@ import math
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
+
 PITMAN, ZAYATZ, SNB, DANKAR = range(4)
 # From here on the series of digamma and trigamma is exact.
 _FAR = 12.0
@@ -78,7 +80,7 @@ def fewest_uniques(kind, most, sizes, counts, people):
     return _fewest_uniques(kind, most, sizes, counts, people)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _fewest_uniques(kind, most, sizes, counts, people):
     left = counts.copy()
     above, many, good = -1, counts[0], True
@@ -93,13 +95,13 @@ def _fewest_uniques(kind, most, sizes, counts, people):
     return many if good else counts[0]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def fits(share, most):
     """Tell whether an estimate of a sample with uniques is one, and low enough."""
     return 0.0 < share <= most
 
 
-@njit(cache=True, nogil=True)
+@inner
 def pitman(sizes, counts, people):
     """Estimate by Pitman's model: alpha by Newton's method, with the likeliest theta of each."""
     n, u = 0.0, 0.0
@@ -134,7 +136,7 @@ def pitman(sizes, counts, people):
     return min(1.0, math.exp(found))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _both(alpha, n, u, guess):
     """Return the likeliest theta + alpha for an alpha, by Newton's method for its logarithm."""
     low, high = -600.0, 600.0
@@ -158,7 +160,7 @@ def _both(alpha, n, u, guess):
     return math.exp(x)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _slope(both, alpha, n, u, sizes, counts):
     """Return how the likelihood's logarithm grows with alpha, theta being likeliest, and twice."""
     theta = both - alpha
@@ -175,7 +177,7 @@ def _slope(both, alpha, n, u, sizes, counts):
     return slope, curve - mixed * mixed / own
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _sums(both, alpha, u):
     """Sum 1 / x, 1 / x^2, i / x and i^2 / x^2 over x = theta + i alpha, i from 1 to u - 1.
 
@@ -200,7 +202,7 @@ def _sums(both, alpha, u):
     return first, second, ahead, square
 
 
-@njit(cache=True, nogil=True)
+@inner
 def zayatz(sizes, counts, people):
     """Estimate by Zayatz's model: by h_i / h_1, in logarithms since their parts are huge."""
     n = float((sizes * counts).sum())
@@ -214,7 +216,7 @@ def zayatz(sizes, counts, people):
     return counts[0] / n * counts[0] / whole
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _falling(x, many):
     """Return the logarithm of x (x - 1) ... with so many factors."""
     if many <= 64:
@@ -231,7 +233,7 @@ def _falling(x, many):
     return total + _stirling(x + 1) - _stirling(y + 1)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _stirling(x):
     """Return what the logarithm of Gamma(x) has beyond (x - 1/2) log x - x + log(2 pi) / 2."""
     if x < 1e6:
@@ -239,7 +241,7 @@ def _stirling(x):
     return 1 / (12 * x)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def snb(sizes, counts, people):
     """Estimate by the slide negative binomial model.
 
@@ -269,7 +271,7 @@ def snb(sizes, counts, people):
     return min(1.0, uniques / people)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _shlosser(sizes, counts, f):
     """Estimate the classes of the population (Haas and Stokes 1998)."""
     above = below = none = one = u = 0.0
@@ -283,7 +285,7 @@ def _shlosser(sizes, counts, f):
     return u + counts[0] * above / below * (none / one) ** 2
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _excess(logit, classes, f, c1, pairs):
     """Return the logarithm of the expected c1 over c1, and the uniques, at a logit of beta."""
     # Of beta and 1 - beta, each as exact as if it were given.

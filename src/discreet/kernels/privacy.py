@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
+
 DISTINCT, ENTROPY, RECURSIVE, EQUAL, ORDERED, HIERARCHICAL, BETA, ENHANCED, ALPHA, DELTA = range(10)
 # A class passes where it misses a bound by no more than rounding.
 TOLERANCE = 1e-12
@@ -121,7 +123,7 @@ def too_many(rules, size, histogram):
     return broken, most
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _beyond_presence(rules, size, population):
     """Return how many of a class's records must go before its parts can keep their share.
 
@@ -137,7 +139,7 @@ def _beyond_presence(rules, size, population):
     return _share_of(1.0, excess / (1 - rules.highest))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _too_many(rules, i, histogram):
     """Tell the same of one model."""
     kind, j = rules.kinds[i, 0], rules.kinds[i, 1]
@@ -155,7 +157,7 @@ def _too_many(rules, i, histogram):
     return many > 0, many
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _grassberger(counts, n):
     """Return n G(n) - sum of c G(c), which estimates the entropy of n values, n times."""
     entropy = n * _g(n)
@@ -175,7 +177,7 @@ def _g(n):
     return np.log(2.0 * m) + 1 / (24.0 * m**2) - 7 / (960.0 * m**4)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _disclosing(counts, n, q, factor):
     """Tell whether a value is `factor` times as common as over all, or as rare, and who must go.
 
@@ -207,7 +209,7 @@ def _disclosing(counts, n, q, factor):
     return True, max(1, n - int(kept + 1e-6))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _to_bring_back(rules, i, counts, n, q):
     """Return how many records must go before a model that holds for merged classes can hold."""
     kind, bound = rules.kinds[i, 0], rules.numbers[i, 0]
@@ -238,7 +240,7 @@ def _to_bring_back(rules, i, counts, n, q):
     return most
 
 
-@njit(cache=True, nogil=True)
+@inner
 def too_many_shared(rules, histogram):
     """Return the same where parts of a class may have pairs of a unit and a value in common.
 
@@ -275,7 +277,7 @@ def too_many_shared(rules, histogram):
     return int(np.ceil(most - 1e-6))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _distance(rules, i, counts, n, q):
     """Return the distance of an ordered or a hierarchical column's distribution from q."""
     if rules.kinds[i, 0] == HIERARCHICAL:
@@ -288,7 +290,7 @@ def _distance(rules, i, counts, n, q):
     return total / max(counts.size - 1, 1)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _beyond(n, reached, bound):
     """Count the records that must go of n, where each can be at most 1 from the bound.
 
@@ -299,12 +301,12 @@ def _beyond(n, reached, bound):
     return _share_of(n, (reached - bound) / (1 - bound) if bound < 1 else 0.0)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _share_of(n, share):
     return max(1, int(np.ceil(share * n - 1e-6)))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _recursive(counts, n, most, c):
     """Compare the largest count with c times what is left from the l-th largest (`most`) on."""
     left = counts.copy()
@@ -319,7 +321,7 @@ def _recursive(counts, n, most, c):
     return largest < c * tail * (1 - TOLERANCE)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _excess(counts, n, q):
     """Half the sum of |p - q|, which is what p has in excess of q."""
     excess = 0.0
@@ -328,7 +330,7 @@ def _excess(counts, n, q):
     return excess
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _tree_distance(counts, n, q, tree, levels):
     """Earth mover's distance along a tree: the mean over its levels of the equal distance there.
 

@@ -16,6 +16,7 @@ See `suppression` for items, lots and patterns.
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner, once
 from discreet.kernels.splitmix import below, unit
 from discreet.kernels.suppression import (
     COUNT,
@@ -30,9 +31,7 @@ from discreet.kernels.suppression import (
     SIBLING,
     UNUSED,
     WRITTEN,
-    inner,
     new_pattern,
-    once,
     price_of,
     same,
     shift,

@@ -28,6 +28,8 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
+
 _MOST_GROUPS, _MOST_RECORDS = 60, 300
 # Near records to draw a move's goal from.
 _NEAR = 10
@@ -47,7 +49,7 @@ Held = namedtuple("Held", "unit records units")
 
 
 @njit(cache=True, nogil=True)
-def search(points, labels, groups, k, tries, sweeps, seed, units=None):
+def search(points, labels, groups, k, tries, sweeps, seed, units):
     """Try to lower the sum of squares; `labels` (groups 0, 1, ...) are changed in place.
 
     No group has fewer than k records, or units. Each try has so many sweeps of annealing, of two
@@ -103,7 +105,7 @@ def search(points, labels, groups, k, tries, sweeps, seed, units=None):
 # The region
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _neighbours(own, groups, state):
     """Draw a group; return it and its nearest, and number them in `own.local`."""
     first = _below(state, groups)
@@ -132,7 +134,7 @@ def _neighbours(own, groups, state):
     return chosen[:count]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _members(labels, own, chosen):
     """Return the rows of the numbered groups."""
     rows = np.empty(own.size[chosen].sum(), np.int64)
@@ -144,7 +146,7 @@ def _members(labels, own, chosen):
     return rows
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _free(points, labels, rows, own, chosen):
     """Return the rows that may change sides: all, or those for which it costs least."""
     if rows.size <= _MOST_RECORDS:
@@ -159,7 +161,7 @@ def _free(points, labels, rows, own, chosen):
     return rows[np.argsort(cost)[:_MOST_RECORDS]]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _squared_distances(points, free):
     m = free.size
     squared = np.zeros((m, m))
@@ -169,7 +171,7 @@ def _squared_distances(points, free):
     return squared
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _near(squared):
     """Return the nearest other records of each record."""
     m = squared.shape[0]
@@ -188,7 +190,7 @@ def _near(squared):
     return near
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _region(squared, near, label, count):
     """Lay out a region whose records are all free."""
     m = label.size
@@ -202,7 +204,7 @@ def _region(squared, near, label, count):
     return Region(squared, near, label, fill.copy(), P, R, members, fill, place)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _region_of_some(points, own, chosen, free, squared, near, label):
     """Lay out a region in which the others count by their group's centre and sum of squares."""
     members, fill, place = _places(label, chosen.size)
@@ -216,7 +218,7 @@ def _region_of_some(points, own, chosen, free, squared, near, label):
     return Region(squared, near, label, size, P, R, members, fill, place)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _places(label, count):
     """List the members of each group, and where in the list each one is."""
     members, fill = np.empty((count, label.size), np.int64), np.zeros(count, np.int64)
@@ -231,7 +233,7 @@ def _places(label, count):
 # Units
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _held(units, rows, free, label, count):
     """Count the units of each group of a region, with room for one more; `label` goes by `rows`."""
     if units is None:
@@ -247,7 +249,7 @@ def _held(units, rows, free, label, count):
     return Held(np.searchsorted(own, units[free]), records, many)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _may_leave(x, a, k, size, held):
     """Tell whether record x can be spared by group a, of that size."""
     if held is None:
@@ -255,7 +257,7 @@ def _may_leave(x, a, k, size, held):
     return held.units[a] - (held.records[a, held.unit[x]] == 1) >= k
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _count_move(x, a, b, held):
     """Count record x in group b and no longer in a."""
     if held is not None:
@@ -269,7 +271,7 @@ def _count_move(x, a, b, held):
 # The start
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _start(region, k, state, held):
     """Dissolve a group, add one, or, half of the time, leave them; return their number."""
     count, m = region.size.size, region.label.size
@@ -283,7 +285,7 @@ def _start(region, k, state, held):
     return count
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _add(region, first, k, held):
     """Make one more group of the records nearest to one, of groups that can spare them."""
     size, label, count = region.size, region.label, region.size.size
@@ -307,7 +309,7 @@ def _add(region, first, k, held):
     return count
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _dissolve(region, gone, most):
     """Send each record of a group where it costs least, given those before it."""
     P, R, size, label = region.P, region.R, region.size, region.label
@@ -334,7 +336,7 @@ def _dissolve(region, gone, most):
 # The annealing
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _anneal(region, k, heat, sweeps, state, held):
     """Propose moves and swaps while the heat falls; two sweeps without heat end it."""
     # Taken apart once: an array taken out of a tuple costs more than a proposal.
@@ -385,7 +387,7 @@ def _taken(cost, heat, state):
     return cost < 0.0 or (cost < 20.0 * heat and _unit(state) < np.exp(-cost / heat))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _move(x, a, b, squared, label, size, R, members, fill, place):
     """Put record x of group a into group b."""
     label[x] = b
@@ -400,7 +402,7 @@ def _move(x, a, b, squared, label, size, R, members, fill, place):
         R[b, j] += squared[x, j]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _swap(x, a, z, b, squared, label, R, members, place):
     """Swap record x of group a and record z of group b."""
     label[x], label[z] = b, a
@@ -415,7 +417,7 @@ def _swap(x, a, z, b, squared, label, R, members, place):
 # The end
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _settle(points, labels, own, groups, chosen, count, rows, free, label, before):
     """Keep the result of a try if it costs less than before; return the gain and the groups."""
     names = np.empty(max(count, chosen.size), np.int64)
@@ -441,7 +443,7 @@ def _settle(points, labels, own, groups, chosen, count, rows, free, label, befor
     return before - after, groups + (count > chosen.size)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _measure(points, labels, rows, names, own):
     """Compute centre, size and sum of squares of the named groups; return the sum of the last."""
     own.centre[names] = 0.0
@@ -463,7 +465,7 @@ def _measure(points, labels, rows, names, own):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _squared(x, i, y, j):
     total = 0.0
     for c in range(x.shape[1]):
@@ -474,7 +476,7 @@ def _squared(x, i, y, j):
 # Random numbers: splitmix64, one word of state.
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _word(state):
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]

@@ -7,6 +7,7 @@ table of records (`cells`, one row each) and how columns are laid out.
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
 from discreet.kernels.mondrian import _BINS, APART, _bounds, _common, _median, _width
 
 
@@ -73,7 +74,7 @@ def semi_partition(cells, sizes, heights, starts, place, ranks, spans, k):
     return ends[:classes], low[:classes], high[:classes], null[:classes]
 
 
-@njit(cache=True)
+@inner
 def _sides(cells, start, stop, c, low, high, size, height, table, ranks, k, side, bins):
     """Give each record the number of its side; return how many, and if the last is that of nulls.
 
@@ -132,7 +133,7 @@ def _sides(cells, start, stop, c, low, high, size, height, table, ranks, k, side
     return used, held[count + 1] > 0
 
 
-@njit(cache=True)
+@inner
 def _make_up(held, few, k, to, given):
     """Let records of the sides before join the side `few` until it has k, or one side whole."""
     need = k - held[few]
@@ -157,7 +158,7 @@ def _make_up(held, few, k, to, given):
         held[few] += 1
 
 
-@njit(cache=True)
+@inner
 def _rearrange(cells, start, stop, side, sides, room):
     """Put the records side by side, each side in its order; return where the sides start."""
     bounds = np.zeros(sides + 1, np.int64)

@@ -1,12 +1,11 @@
 """Random numbers within compiled code: splitmix64, one word of state."""
 
 import numpy as np
-from numba import njit
 
-_inner = njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+from discreet.kernels.inner import inner
 
 
-@_inner
+@inner
 def _word(state):
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
@@ -15,13 +14,13 @@ def _word(state):
     return z ^ (z >> np.uint64(31))
 
 
-@_inner
+@inner
 def below(state, n):
     """Draw a whole number below n."""
     return np.int64(((_word(state) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
-@_inner
+@inner
 def unit(state):
     """Draw a number in [0, 1)."""
     return np.float64(_word(state) >> np.uint64(11)) * 2.0**-53

@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from discreet.kernels.exact import add_pair, times_over
+from discreet.kernels.inner import inner
 
 
 @njit(cache=True)
@@ -35,7 +36,7 @@ def mdlp(classes: np.ndarray) -> np.ndarray:
     return np.flatnonzero(is_end) + 1
 
 
-@njit(cache=True)
+@inner
 def _entropy_cut(classes, clogc, start, end):
     """Return the cut of rows start..end-1 with the least entropy, or 0 if none is worth it."""
     whole = np.zeros(classes.shape[1], np.int64)
@@ -64,7 +65,7 @@ def _entropy_cut(classes, clogc, start, end):
     return at if gain > (math.log2(n - 1) + delta) / n else 0
 
 
-@njit(cache=True)
+@inner
 def _bits(counts, clogc):
     """Return the entropy of class counts times their sum."""
     total, bits = 0, 0.0
@@ -116,7 +117,7 @@ def chimerge(classes: np.ndarray, threshold: float) -> np.ndarray:
     return ends[:size]
 
 
-@njit(cache=True)
+@inner
 def _set(tree, node, value):
     """Set a leaf, and the minima above it."""
     tree[node] = value

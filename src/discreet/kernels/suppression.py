@@ -18,6 +18,8 @@ from collections import namedtuple
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner, once
+
 # Items: codes (0 = null), columns that are null, number of the tuple, unit (or none at all), and
 # how many rows a member stands for. `tables` has the weight of every set, byte by byte, `price`
 # what a record left out costs. `first` is an item's first lot, `home` a tuple's own pattern.
@@ -35,12 +37,6 @@ GONE, UNUSED = -1, -2
 # The pattern of the left out. Typed, like all numbers that are passed on: for a plain one the
 # function would be compiled once more.
 LEFT_OUT = np.int64(0)
-
-# What only compiled code calls: half of the time to compile is for the way in from outside.
-inner = njit(cache=True, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-# And what it calls in one place only, which becomes part of the caller: each level of calls would
-# have all that is below it optimized once more.
-once = njit(inline="always")
 
 
 @njit(cache=True, nogil=True)

@@ -13,6 +13,7 @@ See `suppression` for items, lots and patterns.
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner, once
 from discreet.kernels.suppression import (
     COUNT,
     FIRST,
@@ -25,10 +26,8 @@ from discreet.kernels.suppression import (
     differing,
     find,
     found,
-    inner,
     key_of,
     nones,
-    once,
     price_of,
     same,
     shift,

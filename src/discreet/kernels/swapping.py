@@ -31,6 +31,7 @@ import math
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
 from discreet.kernels.philox import high_word, philox_word
 
 
@@ -101,7 +102,7 @@ def drawn_partners(n: int, m: float, key_0: np.uint64, key_1: np.uint64) -> np.n
     return partner
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _take(free: np.ndarray, rank: int) -> None:
     """Count a rank out."""
     j = rank + 1

@@ -8,6 +8,8 @@ sums for all k are sums over buckets.
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
+
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -106,7 +108,7 @@ def suppressed_entropy(keys, counts, shifts, masks, starts, sizes):
     return entropy
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _bucket(sizes, count):
     """Return for how many of the sizes, the smallest first, a class is kept."""
     bucket = sizes.size

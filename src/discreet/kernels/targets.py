@@ -10,6 +10,7 @@ as it takes of R.
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
 from discreet.kernels.population import fewest_uniques
 
 # Sizes below this are counted in a list, larger ones sorted.
@@ -18,7 +19,7 @@ _SMALL = 4096
 _TOLERANCE = 1e-12
 
 
-@njit(cache=True, nogil=True)
+@inner
 def histogram(counts, gone):
     """Count the classes of each size, but for those that are gone; `gone` may be empty."""
     small = np.zeros(_SMALL, np.int64)
@@ -47,7 +48,7 @@ def histogram(counts, gone):
     return sizes[:end].copy(), numbers[:end].copy()
 
 
-@njit(cache=True, nogil=True)
+@inner
 def keeps(classes, records, under, average, shares):
     """Tell whether so many classes with so many records are within the average and the shares."""
     good = classes <= average * records * (1 + _TOLERANCE)
@@ -56,7 +57,7 @@ def keeps(classes, records, under, average, shares):
     return good
 
 
-@njit(cache=True, nogil=True)
+@inner
 def first_to_stay(sizes, numbers, average, ks, shares):
     """Return the smallest size of which a class stays, by its place, and how many of it go."""
     classes, records = numbers.sum(), (sizes * numbers).sum()

@@ -25,6 +25,7 @@ from discreet.kernels.informed import (
     fewest_in,
     score_of,
 )
+from discreet.kernels.inner import inner
 
 # No single column takes more off, so that sums stay exact.
 _LEAST = -(2.0**40)
@@ -81,7 +82,7 @@ def own_is_likeliest(sheet, layout, order, rows, x, y, normal, unit, first, last
         hits[q] = 1.0 / ties if ties > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _highest(scores, layout, q, y, normal, rest):
     """Fill in the highest sums that columns from each on can have, all others included."""
     _, peaks, nulls = normal
@@ -96,7 +97,7 @@ def _highest(scores, layout, q, y, normal, rest):
             rest[k] = rest[k + 1] + max(peaks[k], nulls[k, 1])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _near(values, y, n, normal, unit, rest, target):
     """Return the originals that are near enough in the first column, as a range."""
     if np.isnan(y):
@@ -109,7 +110,7 @@ def _near(values, y, n, normal, unit, rest, target):
     return np.searchsorted(values, y - far), np.searchsorted(values, y + far, side="right")
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _outwards(sheet, layout, order, q, x, y, normal, unit, rest, target, z, low, high, there):
     """Count the originals that tie, from the nearest in the first column on; -1 if one has more."""
     ties = 0
@@ -139,7 +140,7 @@ def _outwards(sheet, layout, order, q, x, y, normal, unit, rest, target, z, low,
     return ties
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _through(sheet, layout, column, order, q, x, y, normal, unit, rest, target, z):
     """Count the originals that tie, as they come in another column; -1 if one has more."""
     places, scores = sheet
@@ -177,7 +178,7 @@ def _through(sheet, layout, column, order, q, x, y, normal, unit, rest, target, 
     return ties
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _sum(x, y, normal, unit, rest, target, z):
     """Return the sum over columns that are taken together, -inf where the target is out of reach.
 
@@ -201,7 +202,7 @@ def _sum(x, y, normal, unit, rest, target, z):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _compared(sheet, layout, q, i, total, rest, target):
     """Add the other columns; return -1, 0 or 1 where the sum is below, at or above the target."""
     places, scores = sheet

@@ -9,6 +9,7 @@ search of its own.
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
 from discreet.kernels.privacy import holds, may_hold
 
 
@@ -48,7 +49,7 @@ def wildcard_counts(codes, sizes, counts, weights):
     return matched, weighed
 
 
-@njit(cache=True)
+@inner
 def _add(codes, candidates, q, counts, weights, matched, weighed):
     """Count the candidates that match the tuple q, and q for those without a null."""
     p = codes.shape[1]
@@ -69,7 +70,7 @@ def _add(codes, candidates, q, counts, weights, matched, weighed):
                 weighed[r] += weights[q]
 
 
-@njit(cache=True)
+@inner
 def _postings(codes, sizes):
     """List the tuples by value, column by column; nulls come first."""
     n, p = codes.shape
@@ -135,7 +136,7 @@ def wildcard_models(codes, sizes, counts, starts, values, numbers, rules, wholly
     return kept
 
 
-@njit(cache=True)
+@inner
 def _pile(r, counts, starts, values, numbers, histogram):
     """Add the values of tuple r to a histogram; return its records."""
     for e in range(starts[r], starts[r + 1]):
@@ -143,7 +144,7 @@ def _pile(r, counts, starts, values, numbers, histogram):
     return counts[r]
 
 
-@njit(cache=True)
+@inner
 def _deficient(codes):
     """Tell which tuples have a null."""
     found = np.zeros(codes.shape[0], np.bool_)
@@ -153,7 +154,7 @@ def _deficient(codes):
     return found
 
 
-@njit(cache=True)
+@inner
 def _candidates(tuple_, among, postings):
     """Return the tuples that may match one, by its value with the fewest of them."""
     first, rows = postings
@@ -169,7 +170,7 @@ def _candidates(tuple_, among, postings):
     return among[np.concatenate((own, rows[column, : first[column, 1]]))]
 
 
-@njit(cache=True)
+@inner
 def _match(codes, q, r):
     """Tell whether two tuples are equal where neither has a null."""
     for c in range(codes.shape[1]):
@@ -178,7 +179,7 @@ def _match(codes, q, r):
     return True
 
 
-@njit(cache=True)
+@inner
 def _more(q, r, own, starts, holdings, last, found):
     """Add the units of tuple r to those found for tuple q."""
     found += own[r]

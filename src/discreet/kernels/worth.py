@@ -8,18 +8,19 @@ record that is released as it was.
 import numpy as np
 from numba import njit
 
+from discreet.kernels.inner import inner
 from discreet.kernels.lattice import fold, members_of, number, product_of
 
 COST, GAIN, LOST, BENEFIT = range(4)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def pays(figures, among):
     """Tell whether an attack on a record pays that could be any of so many."""
     return figures[GAIN] / among - figures[COST] > 0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def payout(figures, lost, among):
     """Return what the publisher has of a record, of whose information a share is lost.
 
@@ -30,7 +31,7 @@ def payout(figures, lost, among):
     return figures[BENEFIT] * (1 - lost) - risk
 
 
-@njit(cache=True, nogil=True)
+@inner
 def logs_of(lattice, node):
     """Return of each label at a node the logarithm of its leaves, where each column starts there.
 
@@ -50,7 +51,7 @@ def logs_of(lattice, node):
     return logs, starts, whole
 
 
-@njit(cache=True, nogil=True)
+@inner
 def lost_of(lattice, table, c, known):
     """Return the share of information that a class's records lose, entropy-based."""
     logs, starts, whole = known
@@ -61,7 +62,7 @@ def lost_of(lattice, table, c, known):
     return total / whole if whole > 0 else 1.0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def among_of(table, c, place):
     """Return the records that a record of a class could be, those that are counted at a place.
 
@@ -130,7 +131,7 @@ def capped(lattice, table, node, sure, stays, most):
     return total, more
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _add(total, rest, x):
     """Add a number, and what rounding took off to the rest: the order of a sum does not matter."""
     after = total + x

@@ -25,6 +25,8 @@ def algorithm(name: str, k: int, gamma: float) -> Algorithm:
 
     def run(space: Space, rows: np.ndarray) -> tuple[np.ndarray, int]:
         labels, units = np.empty(len(rows), dtype=np.int64), units_of(space.units, rows)
+        if units is None:
+            units = labels[:0]
         if name == "vmdav":
             return labels, vmdav(*space.of(rows), k, float(gamma), labels, units)
         return labels, (mdav if name == "mdav" else cbfs)(*space.of(rows), k, labels, units)

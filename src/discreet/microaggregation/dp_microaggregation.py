@@ -20,7 +20,7 @@ significant bits for differential privacy", CCS 2012.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -89,6 +89,7 @@ class DPMicroaggregation(RowBound):
     """
 
     recipe_name: ClassVar[str] = "dp-microaggregation"
+    anew: ClassVar[str] = "its groups are of the earlier records, and its noise is drawn anew"
     is_random: ClassVar[bool] = True
     private: ClassVar[bool] = True
     takes_dates: ClassVar[bool] = False
@@ -143,7 +144,14 @@ class DPMicroaggregation(RowBound):
     def _run(self, given: Given) -> Outcome:
         """Order the records, cut the order into groups, and draw their noisy centres."""
         columns = given.columns
-        self._check_columns(given)
+        self.check_treated(list(columns))
+        if given.linked is not None or (
+            given.units is not None and np.bincount(given.units).max(initial=0) > 1
+        ):
+            raise BadInput(
+                "the promise of dp-microaggregation is about single records, and units have "
+                "several here; release one record of each"
+            )
         whole = np.array([self._parts(columns[name], name) for name in columns])
         n = whole.shape[1]
         if n < self.k:
@@ -201,8 +209,10 @@ class DPMicroaggregation(RowBound):
         share = (np.clip(values, low, high) - low) / (high - low)
         return np.rint(share * PARTS).astype(np.int64)
 
-    def _check_columns(self, given: Given) -> None:
-        for name in given.columns:
+    def check_treated(self, columns: Sequence[str]) -> None:
+        """Refuse columns without bounds, and what is given of others."""
+        super().check_treated(columns)
+        for name in columns:
             if name not in self.bounds:
                 raise BadInput(
                     f"bounds has none for column '{name}'; give the least and the largest value "
@@ -210,19 +220,12 @@ class DPMicroaggregation(RowBound):
                 )
         for parameter in (self.bounds, self.epsilon):
             for name in parameter if isinstance(parameter, Mapping) else ():
-                if name not in given.columns:
+                if name not in columns:
                     said = "bounds" if parameter is self.bounds else "epsilon"
                     raise BadInput(
                         f"{said} names '{name}', no column that is treated; "
-                        + nearest(name, given.columns)
+                        + nearest(name, columns)
                     )
-        if given.linked is not None or (
-            given.units is not None and np.bincount(given.units).max(initial=0) > 1
-        ):
-            raise BadInput(
-                "the promise of dp-microaggregation is about single records, and units have "
-                "several here; release one record of each"
-            )
 
     def _learned(self, outcome: Outcome) -> None:
         super()._learned(outcome)

@@ -113,6 +113,7 @@ class Microaggregation(RowBound):
     """
 
     recipe_name: ClassVar[str] = "microaggregation"
+    anew: ClassVar[str] = "its groups are of the earlier records"
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "mixed"
     budgets: ClassVar[tuple[str, ...]] = ("refine", "refine_moves")
     blanks: ClassVar[bool] = True

@@ -69,6 +69,7 @@ class DateShift(RowBound):
     """
 
     recipe_name: ClassVar[str] = "date-shift"
+    anew: ClassVar[str] = "its shifts are drawn anew"
     effect: ClassVar[str] = "perturbs"
     is_random: ClassVar[bool] = True
     steady: ClassVar[bool] = True
@@ -89,6 +90,7 @@ class DateShift(RowBound):
         "days": Rule(
             wanted=f"a whole number from 1 to {_MOST_DAYS:,}",
             good=lambda x: is_whole(x, 1) and x <= _MOST_DAYS,
+            bounds={"minimum": 1, "maximum": _MOST_DAYS},
         )
     }
 

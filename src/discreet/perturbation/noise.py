@@ -102,6 +102,7 @@ class Noise(Method):
     """
 
     recipe_name: ClassVar[str] = "noise"
+    anew: ClassVar[str] = "its noise is drawn anew, and is as large as the new values ask for"
     effect: ClassVar[str] = "perturbs"
     is_random: ClassVar[bool] = True
     steady: ClassVar[bool] = True

@@ -77,6 +77,7 @@ class PRAM(Method):
     """
 
     recipe_name: ClassVar[str] = "pram"
+    anew: ClassVar[str] = "its changes are drawn anew, among the categories that there are now"
     effect: ClassVar[str] = "perturbs"
     is_random: ClassVar[bool] = True
     steady: ClassVar[bool] = True
@@ -184,6 +185,10 @@ class PRAM(Method):
         held = counted.field("counts").to_numpy()
         matrix = self.transitions(name, categories, held / held.sum())
         return {"kind": "pram", "categories": categories, "matrix": matrix.ravel()}
+
+    def check_treated(self, columns: Sequence[str]) -> None:
+        """Take a retention for each column but those that have a matrix."""
+        super().check_treated([name for name in columns if name not in (self.matrix or {})])
 
     def transitions(self, name: str, categories: list[Any], shares: np.ndarray) -> np.ndarray:
         """Return the matrix of a column, row after row; only an invariant one needs the shares."""

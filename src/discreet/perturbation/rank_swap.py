@@ -82,6 +82,7 @@ class RankSwap(RowBound):
     """
 
     recipe_name: ClassVar[str] = "rank-swap"
+    anew: ClassVar[str] = "it exchanges values between the earlier records"
     effect: ClassVar[str] = "perturbs"
     is_random: ClassVar[bool] = True
     by_column: ClassVar[bool] = True

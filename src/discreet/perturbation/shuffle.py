@@ -63,6 +63,7 @@ class Shuffle(RowBound):
     """
 
     recipe_name: ClassVar[str] = "shuffle"
+    anew: ClassVar[str] = "it exchanges values between the earlier records"
     amount: ClassVar[float] = math.inf
     effect: ClassVar[str] = "perturbs"
     is_random: ClassVar[bool] = True

@@ -64,6 +64,10 @@ class TopBottom(ColumnMethod):
         """No released value beyond the bounds."""
         return "within-bounds"
 
+    def carried(self, plan: Mapping[str, Any]) -> dict[str, Any] | str:
+        """Keep the parameters, which say all that there is to decide."""
+        return {}
+
     def check_params(self) -> None:
         """Refuse missing and unordered bounds."""
         super().check_params()

@@ -77,6 +77,7 @@ class IPSO(RowBound):
     """
 
     recipe_name: ClassVar[str] = "ipso"
+    anew: ClassVar[str] = "its regressions are those of the earlier records"
     amount: ClassVar[float] = math.inf
     effect: ClassVar[str] = "perturbs"
     is_random: ClassVar[bool] = True
@@ -111,14 +112,17 @@ class IPSO(RowBound):
             for position, column in enumerate(columns):
                 if column in columns[:position]:
                     raise BadInput(f"{name} lists '{column}' twice")
-        for column in self.quasi or ():
-            _refuse_both(column, self.confidential)
+        self.check_treated(self.quasi or ())
+
+    def check_treated(self, columns: Sequence[str]) -> None:
+        """Refuse to synthesise what the columns are synthesised from."""
+        for name in columns:
+            _refuse_both(name, self.confidential)
 
     def _run(self, given: Given) -> Outcome:
         """Synthesise the columns; the confidential ones come in `others`."""
         self.check_params()
-        for name in given.columns:
-            _refuse_both(name, self.confidential)
+        self.check_treated(list(given.columns))
         found = {}
         for name in self.confidential:
             _refuse_missing(name, given.others)

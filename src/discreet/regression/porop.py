@@ -90,6 +90,7 @@ class PoROP(RowBound):
     """
 
     recipe_name: ClassVar[str] = "porop"
+    anew: ClassVar[str] = "its curves are fitted to the earlier records"
     effect: ClassVar[str] = "perturbs"
     pools: ClassVar[bool] = True
     orders: ClassVar[bool] = True
@@ -113,6 +114,7 @@ class PoROP(RowBound):
         "degree": Rule(
             wanted='a whole number of at least 1, or "auto"',
             good=lambda x: is_whole(x, 1) or (isinstance(x, str) and x == "auto"),
+            bounds={"minimum": 1},
             or_list="one degree for each chunk, or a number",
         ),
         "noise": one_of(Noise, wanted=f"one of {', '.join(get_args(Noise))}"),

@@ -2,6 +2,6 @@
 
 from discreet.report.external import external_report
 from discreet.report.internal import internal_report
-from discreet.report.summary import key_figures, sentences, summary_html
+from discreet.report.summary import key_figures, sentences
 
-__all__ = ["external_report", "internal_report", "key_figures", "sentences", "summary_html"]
+__all__ = ["external_report", "internal_report", "key_figures", "sentences"]

@@ -59,8 +59,11 @@ def _column(facts: Facts, log: Facts, name: str) -> dict[str, Any]:
         entry["starred"] = own["starred"]
     recounted = bool(words)
     if entry["blanked"]:
-        gone = f"blank for {share(entry['blanked'])}"
-        words = [f"removed ({gone})", *words] if entry["blanked"] >= MOST else [*words, gone]
+        blank = share(entry["blanked"])
+        if entry["blanked"] < MOST:
+            words = [*words, f"blank for {blank}"]
+        else:
+            words = [f"removed (blank) for {blank}{', else ' * bool(words)}{', '.join(words)}"]
         how.append("some cells blank")
     if not log["changed_cells"].get(name) and not entry["blanked"]:
         words, how = [], []

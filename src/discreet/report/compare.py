@@ -20,8 +20,8 @@ def comparison_page(comparison: Facts) -> str:
     return render(
         "compare.html",
         title=" · ".join(one["name"] for one in releases),
-        sentences=_sentences(comparison),
-        parts_of=_parts(comparison),
+        sentences=sentences(comparison),
+        parts_of=parts_of(comparison),
         left_out=[(one["name"], one["assessment"]["left_out"]) for one in releases],
     )
 
@@ -31,10 +31,10 @@ def alternatives(comparison: Facts) -> str:
 
     The comparison also has `reported`: the number of the release that the page is about.
     """
-    return render("alternatives.html", sentences=_sentences(comparison), **_parts(comparison))
+    return render("alternatives.html", sentences=sentences(comparison), **parts_of(comparison))
 
 
-def _parts(comparison: Facts) -> dict[str, Any]:
+def parts_of(comparison: Facts) -> dict[str, Any]:
     """Lay out the map, the releases and their measures."""
     releases = comparison["releases"]
     shown = [one for one in releases if one["dominated"] is not None]
@@ -86,7 +86,8 @@ def _map(comparison: Facts, releases: Sequence[Facts], side: str) -> pictures.Pi
     return pictures.risk_utility(drawn, risk, loss, turned)
 
 
-def _sentences(comparison: Facts) -> list[str]:
+def sentences(comparison: Facts) -> list[str]:
+    """Say what was compared, and which releases are not dominated."""
     releases, front = comparison["releases"], comparison["front"]
     axes = _axes(comparison)
     by = [f"{name} ({comparison[axis]['reading']})" for axis, name in axes.items()]
@@ -297,7 +298,7 @@ def _columns(releases: list[Facts]) -> Table | None:
     rows = [(name, *(share(one["columns"].get(name)) for one in releases)) for name in names]
     reading = (
         "Share of a column's information about a record that its released value no longer gives "
-        "(H(X|Y) / H(X), docs/measures.md); 100 % where it is not released."
+        "(H(X|Y) / H(X)); 100 % where it is not released."
     )
     head = ("column", *(one["name"] for one in releases))
     return Table(head, rows, len(releases), reading) if rows else None

@@ -86,9 +86,9 @@ def decision(facts: Facts) -> dict[str, Any]:
     Returns
     -------
     dict
-        `verdict` (`passed`, `flagged`, `said`, `targets`), `columns`, `drivers`, `riskiest`,
-        `cost`, `asked` (what the missed rules of a policy ask for), `next`, `next_not_tried` and
-        `warnings`, as plain data.
+        `verdict` (`passed`, `stated`, `flagged`, `said`, `targets`), `columns`, `drivers`,
+        `riskiest`, `cost`, `asked` (what the missed rules of a policy ask for), `next`,
+        `next_not_tried` and `warnings`, as plain data.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def _verdict(facts: Facts) -> dict[str, Any]:
         rows, failed = ([r for r in some if not _by_policy(r)] for some in (rows, failed))
     sources = [row["guide"].get("by", "guide value") for row in rows]
     measured_ = [
-        {"what": label(row), "source": by, "met": bool(met(row)), "said": _reached(row)}
+        {"what": _plain(row), "source": by, "met": bool(met(row)), "said": _reached(row)}
         for row, by in zip(rows, sources, strict=True)
     ]
     # What the recipe or its policy asks of all quasi columns decides; this report's own guide
@@ -136,10 +136,14 @@ def _verdict(facts: Facts) -> dict[str, Any]:
     beside = [row for row in failed if row not in beyond]
     passed = None if not promised and not rows and not rules else not (missed or beyond)
     title = facts["check"]["policy"]["title"] if rules else ""
-    said = _said(passed, promised, missed, rows, beyond, len(rules), title)
+    # What decides nothing is no target that could be missed.
+    judged = len(rows) - stated * sources.count("guide value")
+    targets = len(promised) + len(rules) + judged
+    said = _said(passed, promised, missed, rows, beyond, targets, title)
     said += in_short(title, rules) if passed else ""
     return {
         "passed": passed,
+        "stated": stated,
         "flagged": bool(beside) or any(one["met"] is None for one in rules),
         "said": said + "".join(map(_budget, private)) + _beside(beside),
         "targets": promised + rules + measured_,
@@ -211,7 +215,9 @@ def _what(promise: str) -> str:
         if found := re.match(pattern, promise):
             return words.format(*map(_Said, found.groups()))
     if found := re.match(r"(k = .*?) over (.*?) \(null_policy", promise):
-        return f"{found[1]} over {named(found[2].split(', '), 3)}"
+        names = found[2].split(", ")
+        many = f"{len(names)} columns"  # More names would be cut.
+        return f"{found[1]} over {many if len(names) > 3 else named(names, 3)}"
     return promise.partition(" over ")[0]
 
 
@@ -224,6 +230,27 @@ class _Said(str):
         return f"{100 * float(self):.4g} %" if spec == "%" else str(self)
 
 
+def _plain(row: Facts) -> str:
+    """Name a figure for a board: those within classes by what they say, not by their letter."""
+    return f"{row['column']}: {row['reading']}" if row["measure"] == "diversity" else label(row)
+
+
+def _worded(row: Facts) -> str:
+    """Say a figure that is beyond its guide value.
+
+    Examples
+    --------
+    >>> row = {"measure": "diversity", "name": "alpha of ill", "column": "ill", "better": "less",
+    ...        "unit": "%", "after": 1.0, "guide": {"value": 1.0, "excluded": True}}
+    >>> _worded(row)
+    'ill: in some class all have the same value (guide: below 100 %)'
+    """
+    if row["name"].startswith("alpha of "):
+        many = "all" if row["after"] == 1 else told(row, row["after"])
+        return f"{row['column']}: in some class {many} have the same value ({asked(row)})"
+    return f"{_plain(row)} {_reached(row)}"
+
+
 def _reached(row: Facts) -> str:
     return f"{told(row, row['after'])} ({asked(row)})"
 
@@ -234,14 +261,14 @@ def _said(
     missed: Sequence[Facts],
     rows: Sequence[Facts],
     beyond: Sequence[Facts],
-    rules: int,
+    targets: int,
     policy: str,
 ) -> str:
     if passed is None:
         return "Not judged: no target is stated, and nothing was measured."
     if passed:
         names = _together([one["what"] for one in promised if one["met"]])
-        if not names and rules:
+        if not names and policy:
             return "PASS."
         if not names:
             return f"PASS: all {counted(len(rows), 'guide value')} are met; the recipe states none."
@@ -250,10 +277,11 @@ def _said(
         reached = f"; largest risk of a record {told(largest, largest['after'])}" if largest else ""
         return f"{held}, as the recipe asks{reached}."
     found = [f"{one['what']} ({one['said']})" for one in missed]
-    found += [f"{label(row)} {_reached(row)}" for row in beyond]
+    found += [_worded(row) for row in beyond]
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-    total = len(promised) + len(rows) + rules
-    many = f"{len(found)} of {counted(total, 'target')} {'is' if len(found) == 1 else 'are'} missed"
+    many = (
+        f"{len(found)} of {counted(targets, 'target')} {'is' if len(found) == 1 else 'are'} missed"
+    )
     many += f" (policy: {policy})" * bool(policy)
     return f"FAIL: {many}: {'; '.join(found[:3])}{more}."
 
@@ -276,7 +304,14 @@ def _together(names: Sequence[str]) -> list[str]:
 
 def _beside(rows: Sequence[Facts]) -> str:
     """Say what is beyond a guide value though the recipe's own target is met."""
-    found = [f"{label(row)} {_reached(row)}" for row in rows]
+    alike: dict[str, list[str]] = {}  # What is said of several columns is said once.
+    for row in rows:
+        column, said = row["column"], _worded(row)
+        own = column is not None and said.startswith(f"{column}: ")
+        alike.setdefault(said.removeprefix(f"{column}: ") if own else said, []).append(
+            shortened(column) if own else ""
+        )
+    found = [f"{named(who, 3)}: {said}" if all(who) else said for said, who in alike.items()]
     if not found:
         return ""
     more = f" and {len(found) - 2} more" if len(found) > 2 else ""
@@ -396,7 +431,9 @@ def record_words(record: Facts) -> str:
     if record.get("unique_on"):
         return f"unique on {_with_values(record['unique_on'], values)}"
     if record.get("rarest"):
-        return f"only {record['among']:,} share {_with_values(record['rarest'], values)}"
+        # Of rows of the same unit, the number of rows would be another.
+        those = f"{record['among']:,} {record.get('counted', '')}".rstrip()
+        return f"only {those} share {_with_values(record['rarest'], values)}"
     return ", ".join(f"{shortened(c)} {figure(v)}" for c, v in values.items())
 
 

@@ -71,11 +71,11 @@ def front_page(front: Facts) -> str:
     points = front["points"]
     html = render(
         "front.html",
-        title=_title(front),
+        title=title(front),
         best=front["best"],
-        cards=_cards(front),
-        missed=_missed(front),
-        map=_map(front) if points else None,
+        cards=cards(front),
+        missed=missed(front),
+        map=drawn(front) if points else None,
         further=front["further"],
         points=_points(front),
         measures=_measures(front),
@@ -89,10 +89,11 @@ def front_page(front: Facts) -> str:
     return re.sub(r"(?<=\d) %(?!\w)", "\N{NO-BREAK SPACE}%", html)
 
 
-def _title(front: Facts) -> str:
+def title(front: Facts) -> str:
+    """Say which recipe to take."""
     if not front["points"]:
         return "No recipe was found"
-    if _missed(front):
+    if missed(front):
         return f"No recipe meets the bound; {front['best']} comes nearest"
     return f"Take recipe {front['best']}"
 
@@ -102,7 +103,7 @@ def _best(front: Facts) -> Facts:
     return found
 
 
-def _missed(front: Facts) -> str:
+def missed(front: Facts) -> str:
     """Say which bounds the release to take does not meet."""
     if not front["points"]:
         return ""
@@ -142,7 +143,7 @@ def _axis(front: Facts, side: str) -> Axis:
     return Axis(own["name"], bound, share=own.get("unit") in _SHARES)
 
 
-def _cards(front: Facts) -> list[Card]:
+def cards(front: Facts) -> list[Card]:
     """Return the recommended releases, the one to take first."""
     if not front["points"]:
         return []
@@ -304,9 +305,10 @@ def _against(point: Facts, best: Facts, front: Facts) -> str:
     return f"Compared with {best['name']}: {', '.join(said)}." if said else ""
 
 
-def _map(front: Facts) -> pictures.Picture:
+def drawn(front: Facts) -> pictures.Picture:
+    """Draw the map of risk and loss."""
     kinds = _kinds(front)
-    chosen = "" if _missed(front) else front["best"]
+    chosen = "" if missed(front) else front["best"]
     points = [
         {
             "label": _label(point["name"], kinds.get(point["name"], [""])[0], chosen),
@@ -374,7 +376,7 @@ def _measures(front: Facts) -> Table | None:
         (_measure(one), *(_told(one, point["measures"].get(one["key"])) for point in points))
         for one in front["figures"]
     ]
-    said = "A dash stands for a figure that was not taken. Each is defined in docs/measures.md."
+    said = "A dash: the figure was not taken. The documentation defines each, under Measures."
     names = (point["name"] for point in points)
     return Table(("measure", *names), rows, len(points), said) if rows else None
 

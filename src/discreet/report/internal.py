@@ -14,7 +14,7 @@ from discreet.report.pictures import Picture
 from discreet.report.policy import policy_table
 from discreet.report.steps import step_parts
 from discreet.report.summary import key_figures, sentences, title_of
-from discreet.report.words import aside_words
+from discreet.report.words import aside_words, plan_words
 
 Facts = Mapping[str, Any]
 # Lines on what columns became that leave the decision on the first page.
@@ -145,6 +145,7 @@ def _identity(log: Facts, recipe: Facts | None) -> list[tuple[str, str]]:
         ("input", f"{given.get('source') or 'a table in memory'}, {given['rows']:,} rows, "
                   f"{len(given['columns'])} columns"),
         *([("holdout", f"{aside} before any step, in holdout.parquet")] if aside else []),
+        *([("plan", plan_words(log["plan"]))] if log.get("plan") else []),
         ("keyed hash of the input", given.get("hmac") or "–"),
         ("engine", log.get("engine", "memory")),
         ("output", f"{output.get('format', 'not written yet')}" + (

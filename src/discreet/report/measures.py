@@ -139,7 +139,7 @@ def utility_table(assessment: Entry) -> Table | None:
     """Lay out the utility of the table as a whole, before and after."""
     found = [cells(row) for row in measured(assessment, "utility")]
     rows = [(*row[:2], *row[-2:]) for row in found]
-    said = "A loss is 0 where nothing was changed. Each measure is defined in docs/measures.md."
+    said = "A loss is 0 where nothing was changed. The documentation defines each, under Measures."
     return Table((*HEAD[:2], *HEAD[-2:]), rows, 2, said) if rows else None
 
 

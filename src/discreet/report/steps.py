@@ -115,8 +115,9 @@ def _traces(done: Plan) -> Iterator[tuple[Plan, str]]:
 def _cuts(part: StepPart, column: str, plan: Plan, drawn: Plan) -> None:
     points, counts = np.asarray(plan["points"]), np.asarray(plan["counts"])
     ends = _range(_value(plan, points.min()), _value(plan, points.max()), "from ", "at ")
-    rarest = f"the rarest stands for {counted(int(counts.min()), 'record')}"
-    said = f"{counted(len(points), 'point')} {ends}; {rarest}, on average {counts.mean():.1f}"
+    held = counts[counts > 0]  # Points that are given may be nobody's.
+    rarest = f"the rarest stands for {counted(int(held.min()), 'record')}"
+    said = f"{counted(len(held), 'point')} {ends}; {rarest}, on average {held.mean():.1f}"
     part.facts.append((f"rounding set of {column}", said))
     if len(points) <= LONGEST_TABLE:
         cuts = [_value(plan, cut) for cut in np.asarray(plan["cuts"])]

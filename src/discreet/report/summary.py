@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from discreet.report.became import columns_of, most_gone
-from discreet.report.measures import Row, cells, measured
-from discreet.report.page import counted, named, render, share
+from discreet.report.measures import Row, measured
+from discreet.report.page import counted, named, share
 from discreet.report.steps import in_one_line
 
 Facts = Mapping[str, Any]
@@ -125,16 +125,6 @@ def _cost(facts: Facts) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def summary_html(facts: Facts) -> str:
-    """Return the summary as a part of a page, for notebooks."""
-    return render(
-        "summary.html",
-        title=title_of(facts),
-        sentences=sentences(facts),
-        rows=[cells(row) for row in key_figures(facts)],
-    )
 
 
 def title_of(facts: Facts) -> str:

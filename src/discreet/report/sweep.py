@@ -173,6 +173,6 @@ def row_table(sweep: Facts) -> Table:
         f"Loss: {sweep['loss']['name'].replace('_', ' ')}. "
         f"Risk: {sweep['risk']['name'].replace('_', ' ')}, by an intruder{known}. "
         "Seconds: of one run with its check, of the first with the time to load code. Where a step "
-        "draws, figures are means over fresh seeds. Each is defined in docs/measures.md."
+        "draws, figures are means over fresh seeds. The documentation defines each, under Measures."
     )
     return Table(head, rows, len(sweep["columns"]), reading)

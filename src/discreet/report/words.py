@@ -18,6 +18,7 @@ _SAID: dict[str, tuple[str, tuple[str, ...]]] = {
         ("k",),
     ),
     "shuffle": ("shuffled", ()),
+    "given-cuts": ("rounded to points that were given before", ()),
     "base": ("rounded to multiples of {base:g}", ("base",)),
     "mdav": ("averaged in groups of {k} or more", ("k",)),
     "porop": ("replaced by a smooth curve with noise", ()),
@@ -286,6 +287,25 @@ def _width(labels: Sequence[str]) -> int | None:
     # 2009-12 is a month.
     same = len(widths) == 1 and all(ranges) and min(widths) > 0
     return widths.pop() if same else None
+
+
+def plan_words(told: Mapping[str, Any]) -> str:
+    """Say which plan was applied, and how many steps it decided.
+
+    Examples
+    --------
+    >>> told = {"release": "1a2b3c", "made": "2025-11-18T09:00:00", "sha256": "9f86d081884c7d65"}
+    >>> plan_words(told | {"kept": {"1": ["levels"]}, "anew": {"2": "its noise is drawn anew"}})
+    'of release 1a2b3c of 2025-11-18 (plan.json 9f86d081884c): step 1 kept, step 2 decided on anew'
+    """
+    of = f"of release {told['release']} of {told['made'][:10]} (plan.json {told['sha256'][:12]})"
+    kinds = (("kept", "kept"), ("anew", "decided on anew"))
+    said = [
+        f"step{'s' * (len(told[kind]) > 1)} {', '.join(told[kind])} {words}"
+        for kind, words in kinds
+        if told[kind]
+    ]
+    return f"{of}: {', '.join(said) or 'it has no steps'}"
 
 
 def aside_words(log: Mapping[str, Any]) -> str:

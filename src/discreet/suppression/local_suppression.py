@@ -142,6 +142,7 @@ class LocalSuppression(Method):
     """
 
     recipe_name: ClassVar[str] = "local-suppression"
+    anew: ClassVar[str] = "its blanks are cells of the earlier records"
     needs: ClassVar[Literal["numeric", "mixed", "any"]] = "any"
     budgets: ClassVar[tuple[str, ...]] = ("improve", "improve_moves")
     blanks: ClassVar[bool] = True
@@ -263,6 +264,10 @@ class LocalSuppression(Method):
         if self.exact:
             self._check_exact()
 
+    def check_treated(self, columns: Sequence[str]) -> None:
+        """Refuse parameters that name what is no key column."""
+        check_names(self, columns)
+
     def _check_whole(self, models: Sequence[Any]) -> None:
         """Refuse models of all records that blanks are not chosen for."""
         whole = of_whole_table(models)
@@ -351,7 +356,7 @@ class LocalSuppression(Method):
                 f"rows of a unit can be seen to belong together, and {self.recipe_name} does not "
                 "protect that; use generalize with global recoding"
             )
-        check_names(self, list(given.columns))
+        self.check_treated(list(given.columns))
         keys = Keys.of(given.columns, None)
         words = given.draws(next(iter(given.columns))).words(np.arange(len(keys.of_row)))
         codes = with_several(given.units, None)
@@ -384,7 +389,7 @@ class LocalSuppression(Method):
 
         Where units are counted, a tuple has a row for each of its units.
         """
-        check_names(self, list(columns))
+        self.check_treated(columns)
         unit = [] if counted.unit is None else [counted.unit]
         table, weights = counted.tuples([*columns, *self.reads, *unit])
         own = {name: table[name] for name in columns}

@@ -234,8 +234,9 @@ def _refuse_second_header(path: Path, columns: dict[str, pa.ChunkedArray]) -> No
         return
     below = {}
     for name, column in columns.items():
-        first = column[0].as_py()
-        if len(column) < 3 or first is None or not first[:1].isalpha():
+        # Of a column without a value there may be none, where only distinct ones are looked at.
+        first = column[0].as_py() if len(column) >= 3 else None
+        if first is None or not first[:1].isalpha():
             return
         typed = _typed(column.slice(1), ".", strict=True)
         if not pa.types.is_large_string(typed.type) and first.lower() not in MISSING_WORDS:

@@ -15,10 +15,16 @@ by chance, and with some hundred columns chance is asked often, so that a cell c
   their agreement win, which by chance exceeds 1 / c with a probability of at most c.
 
 The classes of a pair of columns are those that each column makes by itself; a pair counts only for
-what neither of them tells. Columns of numbers that are different in nearly every record have no
-cells; they give another away if sorting by them sorts it, in blocks of eight records.
+what neither of them tells. Columns of numbers that are different in nearly every record have
+ranges of 16 neighbours for cells, and are in no pair; they also give another away if sorting by
+them sorts it, in blocks of eight records.
 A column *narrows* values down if its cells leave out those of half of the class or more: n records
 miss given values of share q with a chance of (1 - q)^n, and there are 2^v choices of v values.
+
+Where the class of a record shows the value, as most do if a few records are suppressed, it teaches
+what other columns say of it: cells of such records that tell the value, by the same evidence, are
+applied to the records at stake. They count if that takes away 90 % of the doubt about those who
+are in these cells.
 
 What concerns fewer than 1 % of the records at stake, or fewer than five units, is not told.
 Records of one unit are not independent: each unit is asked once.
@@ -43,14 +49,14 @@ CHANCE = 1e-9
 # Of the records whose released value leaves their original open; and of units.
 LEAST_SHARE, LEAST_UNITS = 0.01, 5
 _DOUBT_GONE, _DOUBT_GONE_TOGETHER, _ORDERED = 0.95, 0.9, 0.5
-_SMALL = 64
+_SMALL, _NEIGHBOURS = 64, 16
 # What is looked at first, before all records are. A pair that tells 1 % of the records or more has
 # that share there too, and is passed over below a quarter of it: of 65,536 records that has a
 # probability under 1e-9; of one in some cells, each with up to 60 records, under 1 %, and under
 # 1e-5 if the pair tells 3 %.
 _SAMPLE, _PASSED_OVER, _LESS_DOUBT, _WHOLE = 1 << 16, LEAST_SHARE / 4, 0.6, 64
 
-How = Literal["tells", "tells nothing but zeros", "sorts", "narrows"]
+How = Literal["tells", "tells nothing but zeros", "tells the group", "sorts", "narrows"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,16 @@ class Known:
     codes: np.ndarray  # of its values, nulls among them, from 0
     size: int
     numbers: np.ndarray | None = None  # what it holds, if these are numbers; NaN for nulls
+
+    @cached_property
+    def in_ranges(self) -> Known:
+        """The column with a code for each range of neighbours; equal numbers are in one."""
+        assert self.numbers is not None
+        ranked = np.sort(self.numbers)
+        codes = np.searchsorted(ranked, self.numbers) // _NEIGHBOURS
+        codes[np.isnan(self.numbers)] = len(ranked) // _NEIGHBOURS + 1
+        codes, size = kernel.numbered(codes.astype(np.int64), len(ranked) // _NEIGHBOURS + 2)
+        return Known(self.name, codes, size, self.numbers)
 
 
 @dataclass(frozen=True)
@@ -78,7 +94,8 @@ class Telling:
     columns: tuple[str, ...]
     records: int  # whose value it tells
     at_stake: int  # whose value is not clear without it
-    # It tells the value, or only who has 0; sorting by it sorts the values; or it leaves fewer.
+    # It tells the value, or only who has 0, or the group that the value is released as elsewhere;
+    # sorting by it sorts the values; or it leaves fewer.
     how: How = "tells"
 
 
@@ -185,14 +202,16 @@ class _Search:
         self.rows = np.flatnonzero(several[ids])
         self.at_stake = len(self.rows)
         self.hidden, self.units = hidden, None if units is None else units[self.rows]
-        self.first = np.arange(self.at_stake)
-        if self.units is not None:
-            # Not the first of each: of a household that is nearly always an adult.
-            mixed = np.random.default_rng(0).permutation(self.at_stake)
-            _, place = np.unique(self.units[mixed], return_index=True)
-            self.first = np.sort(mixed[place])
+        self.first = _one_of_each(self.units, self.at_stake)
+        shown = np.flatnonzero(~several[ids])
+        shown = shown[_one_of_each(None if units is None else units[shown], len(shown))]
+        if len(shown) > 2 * _SAMPLE:
+            shown = np.sort(np.random.default_rng(0).choice(shown, 2 * _SAMPLE, replace=False))
+        self.shown = shown
         self.names = [c.name for c in known if c.name not in (hidden.name, *hidden.beside)]
-        self.known = {c.name: c for c in known if c.size > 1 and c.name != hidden.name}
+        asked = [c for c in known if c.size > 1 and c.name != hidden.name]
+        self.ranged = {c.name for c in asked if c.numbers is not None and c.size > n / 2}
+        self.known = {c.name: c.in_ranges if c.name in self.ranged else c for c in asked}
         self.classes = self._classes(ids, count)
         self.codes: dict[str, np.ndarray] = {}
         self.parted: dict[str, _Classes] = {}
@@ -231,12 +250,17 @@ class _Search:
         if not set(pair) & set(self.names):
             return False
         for name in pair:
-            # Every other record by itself: its cells have one record each.
-            if self.known[name].size > len(self.first) / 2:
+            if name in self.ranged:
+                return False
+            if not (self._repeats(name, self.first) or self._repeats(name, self.shown)):
                 return False
             if name in told and told[name].mean() > 1 - LEAST_SHARE:
                 return False
         return True
+
+    def _repeats(self, name: str, rows: np.ndarray) -> bool:
+        """Tell whether a column has cells: not every other record by itself."""
+        return self.known[name].size <= len(rows) / 2
 
     # Cells
 
@@ -267,24 +291,26 @@ class _Search:
 
     def _alone(self, name: str) -> tuple[np.ndarray, How] | None:
         mask = None
-        repeats = self.known[name].size <= len(self.first) / 2
+        repeats = self._repeats(name, self.first)
         if repeats and self._possible((name,)):
             parted = self._parted(name)
             mask = self._told(parted.ids, parted.count, self._compared_with((name,)))
+        mask = _either(mask, self._taught((name,)))
         if mask is not None:
             return mask, self._of_zeros(mask)
         mask = self._sorted(name)
         if mask is not None:
             return mask, "sorts"
-        mask = self._narrowed(name) if repeats else None
+        mask = self._narrowed(name) if repeats and name not in self.ranged else None
         return None if mask is None else (mask, "narrows")
 
     def _pair(self, pair: tuple[str, ...], told: dict[str, np.ndarray]) -> np.ndarray | None:
-        if not self._possible(pair):
-            return None
-        one = self._parted(pair[0])
-        ids, count = self._cut(one.ids, one.count, pair[1])
-        mask = self._told(ids, count, self._compared_with(pair))
+        mask = None
+        if all(self._repeats(name, self.first) for name in pair) and self._possible(pair):
+            one = self._parted(pair[0])
+            ids, count = self._cut(one.ids, one.count, pair[1])
+            mask = self._told(ids, count, self._compared_with(pair))
+        mask = _either(mask, self._taught(pair))
         if mask is None:
             return None
         for name in pair:
@@ -294,17 +320,22 @@ class _Search:
     def _told(self, ids: np.ndarray, count: int, classes: list[_Classes]) -> np.ndarray | None:
         """Mask the records whose value their cell tells, if they are enough."""
         cells = _Cells.of(ids[self.first], count, self.classes.values, self.first)
+        good = self._telling(cells, classes)
+        mask = good[ids] & (self.classes.values == self.classes.values[cells.at][ids])
+        return mask if self._enough(mask) else None
+
+    def _telling(self, cells: _Cells, classes: list[_Classes]) -> np.ndarray:
+        """Mask the cells that tell the value."""
         share = _share(classes, cells.at)
         gone = cells.doubt_gone(share)
-        chances = np.log(float(count) * self.hidden.size)
+        chances = np.log(float(len(cells.sizes)) * self.hidden.size)
         good = (gone >= _DOUBT_GONE) & (
             cells.sizes * _divergence(cells.hits / np.maximum(cells.sizes, 1), share)
             >= self.evidence + chances
         )
         if all(self._together(cells, c) for c in classes):
             good |= (gone >= _DOUBT_GONE) & (cells.sizes >= 2) & (cells.sizes <= _SMALL)
-        mask = good[ids] & (self.classes.values == self.classes.values[cells.at][ids])
-        return mask if self._enough(mask) else None
+        return good
 
     def _together(self, cells: _Cells, classes: _Classes) -> bool:
         won, gone = cells.bets(classes)
@@ -314,6 +345,43 @@ class _Search:
         return bool(
             mask.sum() >= LEAST_SHARE * self.at_stake and mask[self.first].sum() >= LEAST_UNITS
         )
+
+    # What records teach that show the value
+
+    def _taught(self, names: tuple[str, ...]) -> np.ndarray | None:
+        """Mask the records whose value is that of their cell among those which show theirs."""
+        if not all(self._repeats(name, self.shown) for name in names):
+            return None
+        if len(self.first) > 2 * _SAMPLE:
+            some = self._sample[0]
+            if self._lesson(names, some).sum() < _PASSED_OVER * len(some):
+                return None
+        mask = self._lesson(names, np.arange(self.at_stake))
+        return mask if self._enough(mask) else None
+
+    def _lesson(self, names: tuple[str, ...], rows: np.ndarray) -> np.ndarray:
+        """Mask those of the rows at stake that the others tell, if these are mostly right."""
+        n = len(self.shown)
+        both = np.concatenate([self.shown, self.rows[rows]])
+        ids, count = np.zeros(len(both), np.int64), 1
+        apart = []
+        for name in names:
+            codes, size = self.known[name].codes[both], self.known[name].size
+            ids, count = kernel.numbered(ids.astype(np.int64) * size + codes, count * size)
+            apart.append((codes[:n], size))
+        values = self.hidden.codes[both].astype(np.int64)
+        every = np.arange(n)
+        if len(names) == 1:
+            apart = [(np.zeros(n, np.int64), 1)]
+        classes = [_Classes.of(codes, size, values[:n], every) for codes, size in apart]
+        cells = _Cells.of(ids[:n], count, values[:n], every)
+        asked = (self._telling(cells, classes) & (cells.sizes > 0))[ids[n:]]
+        right = asked & (values[n:] == values[:n][cells.at][ids[n:]])
+        expected = self.classes.share(rows[asked]).sum()
+        doubt = asked.sum() - expected
+        if right.sum() - expected < _DOUBT_GONE_TOGETHER * doubt:
+            right[:] = False
+        return right
 
     # What is looked at first
 
@@ -432,7 +500,9 @@ class _Search:
     def _sorted(self, name: str) -> np.ndarray | None:
         """Mask the records in blocks that a column of numbers sorts, if they are enough."""
         numbers, values = self.known[name].numbers, self.hidden.numbers
-        if numbers is None or values is None or self.known[name].size <= 16:
+        if numbers is None or values is None:
+            return None
+        if self.known[name].size <= 16 and name not in self.ranged:
             return None
         large = len(self.first) > 2 * _SAMPLE
         if large and self._sorted_rows(numbers, values, self._sample[0]) is None:
@@ -463,6 +533,20 @@ class _Search:
         if (told - expected) / (at_stake - expected) < _ORDERED:
             return None
         return rows[order[found[way]]]
+
+
+def _one_of_each(units: np.ndarray | None, n: int) -> np.ndarray:
+    """Return the place of one record of each unit; of n records without units, all."""
+    if units is None:
+        return np.arange(n)
+    # Not the first of each: of a household that is nearly always an adult.
+    mixed = np.random.default_rng(0).permutation(n)
+    _, place = np.unique(units[mixed], return_index=True)
+    return np.sort(mixed[place])
+
+
+def _either(one: np.ndarray | None, other: np.ndarray | None) -> np.ndarray | None:
+    return one if other is None else other if one is None else one | other
 
 
 def _share(classes: list[_Classes], rows: np.ndarray) -> np.ndarray:

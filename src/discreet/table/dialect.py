@@ -96,7 +96,7 @@ def find_dialect(path: Path, known: Marks) -> Dialect:
         raise BadInput(f"the decimal mark must be a point or a comma, not {known.decimal!r}")
     sure, known = known.quote is not None, replace(known, quote=_mark(known.quote))
     for name, mark in (("separator", known.separator), ("quote", known.quote or None)):
-        if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in "\r\n"):
+        if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in "\r\n\0"):
             other = " or none" if name == "quote" else ""
             raise BadInput(f"the {name} must be one character{other}, not {mark!r}")
     encoding, lines = _find_encoding(path, known.encoding)

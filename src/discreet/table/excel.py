@@ -29,6 +29,8 @@ _EXACT_IN_EXCEL = 10**15
 _NOT_IN_XML = r"[\x00-\x08\x0b-\x1f\x{fffe}\x{ffff}]"
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*?ref="([A-Z]+\d+:[A-Z]+\d+)"')
 _ERRORS = ("#N/A", "#DIV/0!", "#REF!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!")
+# As a person writes a number, with marks of thousands or without; 007 is a code.
+_NUMBER = re.compile(r"[-+]?(0|[1-9]\d*|[1-9]\d{0,2}([.,' ]\d{3})+)([.,]\d+)?")
 # Workbooks that were written here have no row that is not a record.
 _CREATOR = "discreet"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -52,7 +54,8 @@ def read_excel(
         ) from None
     with closing(book):
         where = _sheet_of(path, book, sheet)
-        rows = _rows(book[where], book.properties.creator == _CREATOR)
+        ours = book.properties.creator == _CREATOR
+        rows = _rows(book[where], ours)
         header = next(rows, None)
         if header is None:
             raise BadInput(f"{path}: sheet '{where}' is empty")
@@ -75,7 +78,32 @@ def read_excel(
     _refuse_second_header(cells, place)
     if any(None in column for column in cells):
         _refuse_formulas(path, where, cells)
+    if not ours:
+        _warn_of_leftovers(f"{place}: ", names, cells)
     return pa.table({n: _column(c, n in text) for n, c in zip(names, cells, strict=True)})
+
+
+def _warn_of_leftovers(place: str, names: Sequence[str], cells: Sequence[list[Any]]) -> None:
+    """Tell what an export often leaves: empty rows in between, and numbers that are text."""
+    empty = sum(all(value is None for value in row) for row in zip(*cells, strict=True))
+    if empty:
+        one = "1 row is empty and is a record"
+        said = one if empty == 1 else f"{empty} rows are empty and are records"
+        warnings.warn(f"{place}{said} without any value; delete what is none", stacklevel=4)
+    held = [[value for value in column if value is not None] for column in cells]
+    numbers = [
+        f"'{name}'"
+        for name, column in zip(names, held, strict=True)
+        if column and all(isinstance(x, str) and _NUMBER.fullmatch(x.strip()) for x in column)
+    ]
+    if numbers:
+        named = ", ".join(numbers)
+        what = f"column {named} holds" if len(numbers) == 1 else f"columns {named} hold"
+        warnings.warn(
+            f"{place}{what} numbers as text, and text they stay; if they are amounts, turn them "
+            "into numbers in the workbook",
+            stacklevel=4,
+        )
 
 
 def _sheet_of(path: Path, book: Any, sheet: str | None) -> str:

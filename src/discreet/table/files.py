@@ -15,7 +15,7 @@ from pyarrow import feather, parquet
 from discreet.errors import BadInput, nearest
 from discreet.table.bare import bare
 from discreet.table.cells import plain
-from discreet.table.csv import cast, read_csv
+from discreet.table.csv import cast, header_of, read_csv
 from discreet.table.dialect import Marks, packing
 from discreet.table.labels import is_text, public_field, replaced, uncoded
 from discreet.table.native import normalise, tidy_dictionary, to_arrow
@@ -124,6 +124,28 @@ def read_table(
 
             table = read_statistics_file(path, kind, encoding, text)
     return _finished(table, path, null_markers, schema)
+
+
+def columns_of(path: str | Path, **known: str | None) -> list[str]:
+    """Return the names of a table's columns, without reading the rest where that is possible.
+
+    Parameters
+    ----------
+    path : str or Path
+    **known : str
+        How the file is written, as for `read_table`.
+    """
+    path = Path(path)
+    check_path(path)
+    if path.is_file() and format_of(path).startswith("csv"):
+        check_content(path, format_of(path))
+        marks = {name: known.get(name) for name in ("separator", "decimal", "quote", "encoding")}
+        return list(header_of(path, Marks(**marks)).header)
+    if path.is_file() and format_of(path) == "parquet":
+        with reading_as(path, "parquet"):
+            return list(parquet.read_schema(path).names)
+    given: dict[str, Any] = dict(known)
+    return list(read_table(path, **given).column_names)
 
 
 def _finished(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass
 
@@ -168,5 +169,6 @@ def utc_datetimes(column: pa.ChunkedArray, text: bool) -> pa.ChunkedArray:
     """Read datetimes with a zone, which are written as text, as CSV does, unless `text` is set."""
     present = column.drop_null()
     if not text and len(present) and pc.all(pc.match_substring_regex(present, UTC_TEXT)).as_py():
-        return column.cast(pa.timestamp("us", tz="UTC"))
+        with contextlib.suppress(pa.ArrowInvalid):  # Nanoseconds, as pandas has them.
+            return column.cast(pa.timestamp("us", tz="UTC"))
     return column.cast(pa.string()) if column.nbytes < 1 << 30 else column

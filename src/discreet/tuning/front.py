@@ -14,6 +14,7 @@ from discreet.errors import BadInput
 from discreet.private import make_private_folder, write_private
 from discreet.recipe.recipe import Recipe
 from discreet.report.front import front_page
+from discreet.report.notebook import front_html
 from discreet.tuning.folder import JOURNAL, RECIPES, Kind, check_folder, write_folder
 from discreet.tuning.points import Axis, Point
 from discreet.tuning.recommended import Recommendation, further, recommend
@@ -50,7 +51,7 @@ FIGURES: dict[str, tuple[str, str, str]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Front:
     """What `search` returns: the points worth considering, and which to take.
 
@@ -150,6 +151,15 @@ class Front:
             "further": list(self.further),
             "best": self.best.name,
         }  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        """Show notebooks which recipe to take, and the map of risk and loss."""
+        return front_html(self.to_dict())
+
+    def __repr__(self) -> str:
+        best = self.best
+        figures = f"risk {self.risk.say(best.risk)}, loss {self.loss.say(best.loss)}"
+        return f"<Front of {len(self.points)} recipes, take {best.name}: {figures}>"
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write the front: a recipe per point, `front.json`, and a page to look at.

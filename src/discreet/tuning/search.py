@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ import pyarrow as pa
 from discreet import __version__
 from discreet.errors import BadInput
 from discreet.private import make_private_folder
+from discreet.progress import of_search
 from discreet.recipe.given import Given
 from discreet.tuning.bounds import SCORES
 from discreet.tuning.confirm import confirmed_front
@@ -47,7 +48,7 @@ def search(
     out: str | Path | None = None,
     resume: bool = False,
     force: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], None] | Literal[False] | None = None,
     dialect: Mapping[str, str | None] | None = None,
     quick: bool = False,
 ) -> Front:
@@ -93,8 +94,9 @@ def search(
         Go on with the search that was written to `out`, if there is one.
     force : bool
         Replace a front that is there.
-    progress : callable, optional
-        Called now and then with the evaluations done, the seconds and the best so far.
+    progress : callable or False, optional
+        Called now and then with the evaluations done, the seconds and the best so far. By default
+        a notebook shows a line, and with False nothing does.
     dialect : mapping, optional
         How a CSV is written, as in `discreet.read_table`.
     quick : bool
@@ -126,12 +128,16 @@ def search(
         raise BadInput(
             "the steps of the recipe leave nothing to search; take out those that are to be found"
         )
-    trials = new_trials(task, budget, seed, progress, _journal(target, task, seed, resume))
+    shown = of_search(
+        progress, None if budget.seconds is None else budget.seconds / 60, evaluations
+    )
+    trials = new_trials(task, budget, seed, shown, _journal(target, task, seed, resume))
     try:
         stopped = run(trials, task.space.parts, seed, joint_seeds(task.space))
         front = front_of(task, trials, seed, stopped, quick)
     finally:
         trials.journal.close()
+        shown.close()
     if target is not None:
         front.save(target, force=force or resume)
     return front

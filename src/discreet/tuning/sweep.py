@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from discreet.errors import BadInput
+from discreet.progress import Teller
 from discreet.recipe.given import Given
 from discreet.recipe.recipe import Recipe
 from discreet.tuning.asked import Asked, content_without_secrets, read_asked
@@ -43,7 +44,7 @@ def sweep(
     seed: int = 0,
     out: str | Path | None = None,
     force: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], None] | Literal[False] | None = None,
     dialect: Mapping[str, str | None] | None = None,
 ) -> Sweep:
     """Try every combination of some values of a recipe's parameters.
@@ -72,8 +73,9 @@ def sweep(
         Folder to write the sweep to.
     force : bool
         Replace a sweep that is there.
-    progress : callable, optional
-        Called before each row with how far it is.
+    progress : callable or False, optional
+        Called before each row with how far it is. By default a notebook shows a line, and with
+        False nothing does.
 
     Returns
     -------
@@ -114,18 +116,20 @@ def sweep(
     )  # fmt: skip
     rows: list[Row] = []
     stopped = False
+    shown = Teller(progress, lambda one: (one.doing, one.evaluations / len(tries)))
     with leading([k for one in tries for k in one.sizes]) as lattices:
         try:
             for number, one in enumerate(tries, start=1):
-                if progress:
-                    doing = f"{number} of {len(tries)}: {said(one.parameters)}"
-                    passed = time.perf_counter() - started
-                    progress(Progress(number - 1, passed, 0, None, doing))
+                doing = f"{number} of {len(tries)}: {said(one.parameters)}"
+                passed = time.perf_counter() - started
+                shown(Progress(number - 1, passed, 0, None, doing))
                 rows.append(_row(task, f"{number:03d}", one, seed, lattices))
         except KeyboardInterrupt:
             if not rows:
                 raise
             stopped = True
+        finally:
+            shown.close()
     found = Sweep(
         rows,
         [one.name for one in varied],

@@ -15,6 +15,7 @@ from discreet import __version__
 from discreet.errors import BadInput, nearest
 from discreet.private import make_private_folder, write_private
 from discreet.recipe.recipe import Recipe
+from discreet.report.notebook import sweep_html
 from discreet.report.sweep import sweep_page, written
 from discreet.tuning.figures import Figures
 from discreet.tuning.folder import RECIPES, Kind, write_folder
@@ -71,7 +72,7 @@ class Row:
     why: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sweep:
     """What `sweep` returns.
 
@@ -204,6 +205,16 @@ class Sweep:
             figures = [row["figures"].get(name, "") for name in COLUMNS]
             out.writerow([row["name"], *given, *figures, row["check"], row["front"], row["why"]])
         return text.getvalue()
+
+    def _repr_html_(self) -> str:
+        """Show notebooks the best combination, the table and a picture."""
+        recipes = [row.recipe for row in self.rows if row.recipe is not None]
+        columns = {name for one in recipes for name in (*one.roles.named(), *one.treated)}
+        return sweep_html(self.to_dict(), sorted(columns))
+
+    def __repr__(self) -> str:
+        tried, done = len(self.rows), sum(row.check == "passed" for row in self.rows)
+        return f"<Sweep of {tried} combinations of {', '.join(self.parameters)}, {done} passed>"
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write the sweep: its table, a recipe for each row, and a page to look at.

@@ -400,8 +400,8 @@ def _stacked(one: Any, other: Any) -> Any:
 
 INDICATORS = Measure(
     "indicators",
-    "largest relative change of one of the recipe's own indicators, records that were left out of "
-    "the release included; nulls are left out",
+    "largest relative change of one of the recipe's own indicators; a * counts in part for each "
+    "group that it may be, records that were left out are missing, and so are nulls",
     _take,
     [
         Figure("largest change of an own indicator", "", "%", untouched=0.0, headline=True),

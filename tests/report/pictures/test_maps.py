@@ -35,6 +35,17 @@ def test_names_stand_where_there_is_room_and_the_front_is_a_line():
     assert ">dominated<" not in alone.svg
 
 
+def test_a_point_off_the_line_that_is_not_beaten_is_explained():
+    line = [
+        {"name": name, "risk": risk, "loss": loss, "dominated": False}
+        for name, risk, loss in (("a", 0.1, 0.3), ("b", 0.3, 0.1))
+    ]
+    behind = {"name": "better in the other risk", "risk": 0.3, "loss": 0.3, "dominated": False}
+    said = "A filled point off the line is better in what this map does not show."
+    assert said in pictures.risk_utility([*line, behind]).caption
+    assert said not in pictures.risk_utility(line).caption
+
+
 def test_names_of_near_points_do_not_overlap():
     rng = np.random.default_rng(2)
     releases = [

@@ -63,6 +63,8 @@ def risk_utility(
         f"{loss} and {risk} of {len(releases)} releases: {'; '.join(told)}.",
         "Lower is safer, further left keeps more information; a hollow square is dominated: "
         "another release is at least as good in all that they are ranked by, and better in one."
+        + " A filled point off the line is better in what this map does not show."
+        * (len(edge) < len(front))
         + "".join(f" The axis of {axis} is turned, since more is better." for axis in turned),
     )
 
