@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,15 @@ DRAG = """async () => {
   slider.dispatchEvent(new Event('input', {bubbles: true}));
   return await swapped - start;
 }"""
+
+# When something was painted first, in milliseconds since 1970.
+PAINTED = """() => new Promise((done) => {
+  const look = () => {
+    const [found] = performance.getEntriesByName('first-contentful-paint');
+    if (found) done(performance.timeOrigin + found.startTime); else setTimeout(look, 5);
+  };
+  look();
+})"""
 
 
 @cache
@@ -99,6 +108,36 @@ def _() -> Case:
     return Case(ours=ours, check=check)
 
 
+@cache
+def browser() -> Any:
+    """Start the system's Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    driver = sync_playwright().start()
+    atexit.register(driver.stop)
+    return driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+
+
+@row("first page painted, from the command on", seconds=1.5)
+def _() -> Case:
+    file = adult_csv()
+    browser()
+
+    def ours() -> float:
+        """Start the server, and tell after how long the browser painted its page."""
+        start, page = time.time(), browser().new_page()
+        with served(file) as (_, _, url):
+            page.goto(url, wait_until="commit")
+            painted = float(page.evaluate(PAINTED)) / 1000 - start
+        page.close()
+        return painted
+
+    def check(ours: float, peer: None) -> str:
+        return f"painted after {ours:.2f} s"
+
+    return Case(ours=ours, check=check)
+
+
 def recipe() -> str:
     """Return the recipe of Adult: generalized by its hierarchies."""
     import tomli_w
@@ -156,24 +195,17 @@ def _() -> Case:
 @cache
 def adult_page() -> Any:
     """Open the sliders of Adult in the system's Chromium."""
-    from playwright.sync_api import sync_playwright
-
     serving = served(adult_csv())
     client, _, url = serving.__enter__()
     atexit.register(serving.__exit__, None, None, None)
     prepared(client, url)
-    driver = sync_playwright().start()
-    browser = driver.chromium.launch(
-        executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-    )
     base = url.split("/?")[0]
-    context = browser.new_context()
+    context = browser().new_context()
     cookies = [{"name": n, "value": v, "url": base} for n, v in client.cookies.items()]
     context.add_cookies(cookies)
     page = context.new_page()
     page.goto(f"{base}/explore")
     page.wait_for_selector("#node")
-    atexit.register(driver.stop)
     return page
 
 
@@ -191,11 +223,16 @@ def _() -> Case:
     return Case(ours=ours, check=check)
 
 
-def nodes(n: int) -> Any:
-    """Lay out the lattice of Adult, or of a table drawn from it with one cell in eight anew."""
+def nodes(n: int, members: int = 1) -> Any:
+    """Lay out the lattice of Adult, or of a table drawn from it with one cell in eight anew.
+
+    Households of several members are counted, if they have several.
+    """
     from discreet.datasets import load_adult
+    from discreet.draws import Draws
     from discreet.generalization import Generalize, KAnonymity
     from discreet.generalization.nodes import Nodes
+    from discreet.outcome import Given, as_computed
 
     table = load_adult().select(list(COLUMNS))
     if n > len(table):
@@ -206,11 +243,14 @@ def nodes(n: int) -> Any:
             anew = np.where(rng.random(n) < 1 / 8, rng.integers(0, len(table), n), rows)
             drawn[name] = table[name].take(pa.array(anew))
         table = pa.table(drawn)
-    return Nodes(Generalize(hierarchies(), KAnonymity(5), suppression_limit=0.05), table)
+    columns = {name: table[name] for name in COLUMNS}
+    units = None if members == 1 else np.arange(n) // members
+    given = Given(columns, partial(Draws, 0), as_computed, None, {}, units)
+    return Nodes(Generalize(hierarchies(), [KAnonymity(5)], suppression_limit=0.05), given)
 
 
-def looked_at(n: int) -> Case:
-    found = nodes(n)
+def looked_at(n: int, members: int = 1) -> Case:
+    found = nodes(n, members)
     draw = random.Random(0)
 
     def ours() -> list[float]:
@@ -238,3 +278,8 @@ def _() -> Case:
 @row(f"{NODES} nodes of the lattice, n=1e6 x 8", seconds=NODES * 0.3)
 def _() -> Case:
     return looked_at(1_000_000)
+
+
+@row(f"{NODES} nodes of the lattice, n=1e6 x 8, households counted", seconds=NODES * 0.3)
+def _() -> Case:
+    return looked_at(1_000_000, members=3)

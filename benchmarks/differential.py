@@ -33,7 +33,7 @@ def safepub(epsilon: float, delta: float, steps: int) -> Case:
     names = table.column_names
     trees = {name: Hierarchy.from_csv(paths[name]) for name in names}
     levels = None if steps else dict(zip(names, LEVELS, strict=True))
-    search = {"epsilon_search": epsilon / 2, "steps": steps} if steps else {}
+    search: dict[str, Any] = {"epsilon_search": epsilon / 2, "steps": steps} if steps else {}
     method = SafePub(trees, epsilon, delta, levels, **search)
     coded = [method._encoded(table[name], name) for name in names]
     ladders, codes = [one for one, _ in coded], [one for _, one in coded]

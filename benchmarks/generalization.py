@@ -120,7 +120,7 @@ def from_frame(table: pa.Table) -> Case:
     frame, trees = table.to_pandas(), hierarchies()
 
     def ours() -> Any:
-        method = Generalize(trees, KAnonymity(5))
+        method = Generalize(trees, [KAnonymity(5)])
         method.fit_transform(frame)
         return method
 
@@ -235,7 +235,9 @@ for share, least, seconds in ((0.01, 0.060, 1.0), (0.001, 0.051, 5.0)):
             return f"{rounds}; ARX {loss:.4f} in {cpu:g} s"
 
         return Case(
-            ours=lambda: Generalize(trees, KAnonymity(5), local=True, round_share=share).fit(table),
+            ours=lambda: Generalize(trees, [KAnonymity(5)], local=True, round_share=share).fit(
+                table
+            ),
             check=check,
         )
 

@@ -27,7 +27,7 @@ def released(table: pa.Table) -> pa.Table:
 def _() -> Case:
     from discreet.check.leaks import leaks
     from discreet.engines.memory import MemoryFrame
-    from discreet.recipe.recipe import as_recipe
+    from discreet.recipe.given import as_recipe
 
     table = people(1_000_000)
     steps: list[dict[str, Any]] = [{"method": "oma", "columns": ["income"], "k": 5}]

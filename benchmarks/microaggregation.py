@@ -1,6 +1,6 @@
 """Microaggregation of several columns: exact and in blocks up to a million records, and refined.
 
-``python -m benchmarks.microaggregation`` prints the table of docs/microaggregation.md: what the
+``python -m benchmarks.microaggregation`` prints the table of its page in docs/explanation: what the
 refinement reaches on the reference files of the field after some seconds on two threads, a minute
 at most. It counts processor time, so that other work on the machine does not show.
 """
@@ -224,7 +224,8 @@ def trace(name: str, k: int, times: tuple[float, ...]) -> list[float]:
     run(table, k, refine_moves=1)  # compiles
     points, rows = coordinates(encoded), np.arange(len(table))
     search = Refinement(points, first.groups_, [rows], k, Draws(1, "refinement"))
-    total, seen, started = float((points**2).sum()), [], time.process_time()
+    total, started = float((points**2).sum()), time.process_time()
+    seen: list[float] = []
 
     def say(search: Refinement) -> None:
         while (time.process_time() - started) / THREADS >= times[len(seen)]:

@@ -92,7 +92,7 @@ def hierarchies() -> dict[str, Any]:
 def models(name: str) -> list[Any]:
     from discreet.generalization.models import KAnonymity, LDiversity, TCloseness
 
-    more = {
+    more: dict[str, list[Any]] = {
         "k": [],
         "k, entropy l=1.5": [LDiversity(1.5, column="salary-class", kind="entropy")],
         "k, t=0.2": [TCloseness(0.2, column="salary-class")],
@@ -128,7 +128,7 @@ def from_codes(n: int, k: int, strict: bool = True) -> Case:
 
     def ours() -> Partition:
         parts = Partition(axes, bound, strict=strict)
-        parts.cut(Group("all", None, n))
+        parts.cut(Group("all", None, n, n))
         return parts
 
     def check(parts: Partition, _: Any) -> str:

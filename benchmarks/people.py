@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from benchmarks.rows import Case, row
 
-RECIPE = {
+RECIPE: dict[str, Any] = {
     "roles": {
         "identifiers": ["name"],
         "quasi": ["region", "age", "sex"],
@@ -74,7 +74,7 @@ def _() -> Case:
 
 @row("protect and assess n=1e6 by person", peer="discreet", goal=0.667)
 def _() -> Case:
-    roles = dict(RECIPE["roles"])  # type: ignore[call-overload]
+    roles = dict(RECIPE["roles"])
     return compared(
         people(1_000_000), RECIPE | {"roles": roles | {"unit": roles.pop("household")}}, "units"
     )

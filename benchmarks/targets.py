@@ -86,7 +86,7 @@ for name, given, limit, known, milliseconds in ROWS:
         if name in ("AverageRisk", "SampleUniqueness"):
             model = getattr(generalization, name)(**given)
         else:
-            model = generalization.PopulationUniqueness(estimator=name, **given)
+            model = generalization.PopulationUniqueness(**given | {"estimator": name})
 
         def check(found: Any, _: Any) -> str:
             proof = found.certificate

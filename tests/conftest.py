@@ -1,4 +1,6 @@
 import gc
+import hashlib
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -8,7 +10,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
-from discreet import protect, write_table
+from discreet import draws, protect, write_table
 from discreet.cli import main
 from discreet.datasets import load_census, make_households
 from discreet.flow import release as writing
@@ -25,9 +27,83 @@ settings.load_profile("quick")
 NEXT_STEPS = writing.next_steps
 writing.next_steps = lambda *args, **options: {"next_not_tried": "not in this test"}
 
-# Ten thousand tests are many objects that stay: to look for garbage among them while they are
-# collected takes seconds, so it is done more seldom.
-gc.set_threshold(50_000, 20, 20)
+# Fewer blanks are looked for in tests that are about them, which ask for `long_search`.
+SEARCHES = {
+    "_strict._MOVES": 5_000,
+    "_strict._MOVES_OF_FEW": 5_000,
+    "_match._DEFAULT_MOVES": 10_000,
+}
+
+
+def set_searches(moves: dict[str, int]) -> dict[str, int]:
+    """Set how long blanks are looked for where nothing is asked; return what it was."""
+    former = {}
+    for name, number in moves.items():
+        module, _, constant = name.partition(".")
+        place = importlib.import_module(f"discreet.suppression.{module}")
+        former[name] = getattr(place, constant)
+        setattr(place, constant, number)
+    return former
+
+
+FULL_SEARCHES = set_searches(SEARCHES)
+
+
+class Secrets:
+    """Fresh seeds that are the same each time a test or a fixture is run, whatever runs beside it.
+
+    A draw that fails once in a hundred runs fails always or never; `make fuzz` draws new ones.
+    """
+
+    def __init__(self) -> None:
+        self.users: list[list[str | int]] = []
+
+    def randbits(self, bits: int) -> int:
+        name, drawn = user = self.users[-1]
+        user[1] = drawn + 1
+        words = hashlib.blake2b(f"{drawn} {name}".encode(), digest_size=(bits + 7) // 8).digest()
+        return int.from_bytes(words, "big") >> -bits % 8
+
+
+SECRETS = Secrets()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    with pytest.MonkeyPatch.context() as patch:
+        SECRETS.users = [[item.nodeid, 0]]
+        if settings.default.derandomize:
+            patch.setattr(draws, "secrets", SECRETS)
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef, request):
+    """A fixture of a module draws the same, whichever test is the first to need it."""
+    if fixturedef.scope == "function":
+        return (yield)
+    parameter = getattr(request, "param_index", 0)
+    SECRETS.users.append([f"{fixturedef.baseid} {fixturedef.argname} {parameter}", 0])
+    try:
+        return (yield)
+    finally:
+        SECRETS.users.pop()
+
+
+# Ten thousand tests are many objects that stay: to look for garbage among them takes seconds, while
+# they are collected and, now and then, as they run.
+gc.disable()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    gc.enable()
+
+
+def pytest_unconfigure():
+    gc.unfreeze()  # Else extensions tell at the end what they take for leaks.
+
 
 RECIPE = """\
 [roles]
@@ -72,6 +148,17 @@ def key_store(tmp_path_factory) -> Path:
 def next_tried(monkeypatch):
     """Try the neighbours of the recipes that are written."""
     monkeypatch.setattr(writing, "next_steps", NEXT_STEPS)
+
+
+def _long_search():
+    """Look for fewer blanks for as long as it is done outside of tests."""
+    set_searches(FULL_SEARCHES)
+    yield
+    set_searches(SEARCHES)
+
+
+long_search = pytest.fixture(_long_search, name="long_search")
+long_search_of_module = pytest.fixture(_long_search, scope="module", name="long_search_of_module")
 
 
 @pytest.fixture(scope="session")

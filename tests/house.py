@@ -25,8 +25,19 @@ LAYERS = [
     ["measure", "method", "outcome", "plan", "unchanged"],
     ["engines", "parameters"],
     ["table", "datasets"],
-    ["chance", "draws"],
-    ["kernels", "cgroups", "clock", "errors", "private", "threads", "trace", "_estimator"],
+    ["chance", "draws", "progress"],
+    [
+        "kernels",
+        "cgroups",
+        "clock",
+        "docstrings",
+        "errors",
+        "private",
+        "threads",
+        "trace",
+        "version",
+        "_estimator",
+    ],
 ]
 Graph = Mapping[str, Mapping[str, set[str]]]
 

@@ -1,9 +1,12 @@
+import secrets
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from discreet import draws
 from discreet.draws import PREDICTABLE_BELOW, Draws, secret_seed
 
 ROWS = np.arange(200_000)
@@ -85,7 +88,8 @@ def test_permutation_is_one_and_uniform():
     assert stats.chisquare(np.bincount(first, minlength=4)).pvalue > 0.001
 
 
-def test_secret_seeds_are_never_predictable():
+def test_secret_seeds_are_never_predictable(monkeypatch):
+    monkeypatch.setattr(draws, "secrets", secrets)  # Tests have others: tests/conftest.py.
     seeds = {secret_seed() for _ in range(100)}
     assert len(seeds) == 100
     assert all(PREDICTABLE_BELOW <= 2**127 <= seed < 2**128 for seed in seeds)

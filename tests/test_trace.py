@@ -42,7 +42,7 @@ def test_a_refinement_is_compiled_before_the_clock_starts(monkeypatch):
             time.sleep(1.0)
         return search(points, own, groups, k, tries, *rest)
 
-    search(np.zeros((1, 2)), np.zeros(1, np.int64), 1, 1, 0, 1, np.uint64(0))
+    search(np.zeros((1, 2)), np.zeros(1, np.int64), 1, 1, 0, 1, np.uint64(0), None)
     monkeypatch.setattr("discreet.microaggregation._refine.search", compiled)
     people = make_households(60, seed=3).select(["income", "assets"])
     step = {"method": "microaggregation", "columns": ["income", "assets"], "k": 5}

@@ -95,6 +95,21 @@ def test_blanks_that_match_anything_promise_no_classes():
         assert (target and target.value) == k
 
 
+def test_blanks_for_privacy_models_state_the_same_targets():
+    """A release by `generalize` with these models passes; so does one by blanks."""
+    models = [
+        {"model": "k-anonymity", "k": 4},
+        {"model": "l-diversity", "l": 2, "column": "ill"},
+    ]
+    rules = recipe()
+    rules["roles"]["confidential"] = ["ill"]
+    rules["steps"] = [{"method": "local-suppression", "columns": QUASI, "privacy": models}]
+    found = targets_of(Recipe.from_dict(rules))
+    assert found["attackers.prosecutor"].value == 0.25
+    assert found["class_sizes.smallest"].value == 4
+    assert found["l of ill"].value == 2
+
+
 def test_a_policy_s_bound_is_that_of_every_figure_it_is_about(tmp_path):
     """Without weights, the individual risk is the same figure under another name."""
     (tmp_path / "house.toml").write_text(

@@ -161,8 +161,8 @@ def coverage(case, times):
 
 @pytest.mark.parametrize("case", CASES)
 def test_intervals_cover_the_true_excess(case):
-    # Without a holdout the model is trained twenty times for each interval.
-    assert coverage(case, 10 if case == "model, guess" else 30) >= 0.8
+    # Too few to tell 95 % from 90 %, which the slow test does, but not from a half.
+    assert coverage(case, 10) >= 0.8
 
 
 @pytest.mark.slow

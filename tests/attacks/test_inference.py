@@ -179,6 +179,13 @@ def test_a_release_without_any_secret_infers_none():
                 assert found.interval[0] <= 0 <= found.interval[1]
 
 
+@pytest.mark.parametrize("secret", ["ill", "pay"])
+def test_a_known_column_that_was_emptied_tells_nothing(secret):
+    hidden = PEOPLE.assign(age="*")
+    found = inference(PEOPLE, hidden, secret=secret, known=["age"], by="model", holdout=OTHERS)
+    assert found.interval[0] <= 0 <= found.interval[1]
+
+
 def test_whoever_is_better_is_chosen_by_people_who_do_not_count():
     found = inference(PEOPLE, PEOPLE, secret="ill", known=["age", "born"])
     assert set(found.detail["intruders"]) == {"nearest", "model"}

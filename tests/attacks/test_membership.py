@@ -57,3 +57,13 @@ def test_of_equal_scores_so_many_are_found_that_one_in_a_hundred_is_wrong():
 def test_the_holdout_may_have_other_types(people):
     text = pd.DataFrame(people[600:].assign(age=people["age"][600:].astype(float)))
     assert membership(people[:600], people[:600], holdout=text).attack.value > 0.9
+
+
+def test_that_nobody_is_found_is_no_proof_that_chance_finds_none():
+    """Of 300 people, chance finds none in a hundred with 5 %: 0 is not ruled out by that."""
+    scores = np.arange(300.0)
+    found, (low, high) = gain(scores - 1000, scores, np.random.default_rng(1))
+    assert found == 0
+    assert low == -0.01
+    # Exact for a known threshold; one that the holdout sets is more uncertain.
+    assert high > 1 - 0.025 ** (1 / 300) - 0.011 > 0

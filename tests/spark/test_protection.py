@@ -25,7 +25,15 @@ def file(table, tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("name", TOGETHER)
+# What DuckDB is asked for too, and asks of a frame what the others do; a null that matches every value,
+# and cells that are blanked, are in tests/flow/test_every_engine.py.
+SLOW = {"match", "value", "suppress", "blanks"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in TOGETHER],
+)
 def test_spark_decides_and_releases_what_memory_does(name, session, table, file, tmp_path):
     rules = TOGETHER[name]
     wanted = discreet.protect(table, rules)
