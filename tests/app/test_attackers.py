@@ -4,12 +4,14 @@ import datetime as dt
 import html
 import os
 import shutil
+import socket
 import subprocess
 import threading
 import time
 from pathlib import Path
 from unicodedata import category
 
+import httpx
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -19,6 +21,7 @@ from discreet.app.commands import of_risk
 from discreet.app.guard import Guard
 from discreet.app.workspace import Folders
 from tests.app.client import PORT, Page, text_of
+from tests.app.server import Server
 from tests.app.test_jobs import QUICK, wait
 from tests.app.test_sliders import searched
 
@@ -227,6 +230,19 @@ def test_the_session_ends_with_the_server(page):
     assert page.get("/", params={"token": page.guard.token}).status_code == 303
     assert page.get("/data").status_code == 200
     assert Guard(page.served, PORT).session != Guard(page.served, PORT).session
+
+
+def test_who_goes_away_before_the_answer_ends_no_server(tmp_path):
+    """The answer met a connection that was closed, and the signal of that ended the server."""
+    server = Server(tmp_path / "work", "--folder", tmp_path)
+    address = "127.0.0.1", int(server.base.rpartition(":")[2])
+    try:
+        for _ in range(300):
+            with socket.create_connection(address) as connection:
+                connection.sendall(f"GET / HTTP/1.1\r\nHost: {address[0]}\r\n\r\n".encode())
+        assert httpx.get(server.base).status_code == 401
+    finally:
+        server.stop()
 
 
 def test_a_table_of_three_thousand_columns_can_be_worked_on(tmp_path):

@@ -277,6 +277,19 @@ def test_a_cancel_takes_effect_at_once_and_leaves_nothing(sleepy):
     assert not any(path.is_dir() for path in sleepy.desk.queue.path(first).iterdir())
 
 
+def test_a_worker_that_has_hardly_begun_is_waited_for_too(sleepy):
+    """By the next server, where this one is killed right after it started the worker."""
+    queue = sleepy.desk.queue
+    number = queue.add(SLOW, "one", 1)
+    while queue._running != number:
+        time.sleep(0.01)
+    with (queue.path(number) / "held").open() as held:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        queue.cancel(number)
+        fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
 DEAF = """
 import signal, sys, time
 from pathlib import Path

@@ -1,7 +1,6 @@
 """Inference: a secret, guessed from the nearest records or by a model of the release."""
 
 import datetime as dt
-import time
 from functools import cache
 
 import numpy as np
@@ -15,6 +14,7 @@ from discreet.datasets import load_adult
 from discreet.errors import BadInput
 from discreet.generalization import Hierarchy
 from tests.attacks.people import independent, kept_or_blank, mixed
+from tests.timed import within
 
 N = 1200
 EVERYBODY = mixed(N + 600, np.random.default_rng(5))
@@ -242,7 +242,6 @@ def test_a_secret_that_nobody_has_or_shares_is_refused():
 @pytest.mark.parametrize("secret", ["salary-class", "occupation", "age"])
 def test_2000_people_of_adult_in_ten_seconds(secret):
     adult = load_adult()
-    start = time.process_time()
-    found = inference(adult[:27_000], adult[:27_000], secret=secret, holdout=adult[27_000:])
-    assert time.process_time() - start < 10
+    given = {"secret": secret, "holdout": adult[27_000:]}
+    found = within(10, lambda: inference(adult[:27_000], adult[:27_000], **given))
     assert found.attack.of == found.control.of == 2000

@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, TimeoutError, expect
 
 from tests.app.server import Server
 
@@ -53,9 +53,14 @@ def stage(page: Page, title: str):
 
 
 def settled(page: Page):
+    """Wait until nothing on the page is being waited for."""
     page.wait_for_load_state("load")
-    page.wait_for_function("() => !document.querySelector('.htmx-request')")
-    page.wait_for_function("() => !document.querySelector('.waiting')")
+    for what in (".htmx-request", ".waiting"):
+        try:
+            page.wait_for_function(f"() => !document.querySelector('{what}')")
+        except TimeoutError as error:
+            left = page.locator(what).evaluate_all("all => all.map(one => one.outerHTML)")
+            raise AssertionError(f"{page.url} still waits for {left}") from error
 
 
 def run(page: Page):

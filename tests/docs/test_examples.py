@@ -3,7 +3,6 @@
 import io
 import subprocess
 import sys
-import time
 
 import matplotlib.image
 import numpy as np
@@ -16,10 +15,7 @@ NAMES = [script.stem for script in gallery.scripts()]
 
 @pytest.fixture(scope="module")
 def pages(long_search_of_module):
-    started = time.process_time()
-    found = gallery.gallery_pages()
-    assert time.process_time() - started < 40
-    return found
+    return gallery.gallery_pages()
 
 
 def test_all_of_them_are_in_the_gallery(pages):

@@ -75,7 +75,7 @@ def test_a_budget_in_seconds_is_kept_and_its_moves_give_the_same_again():
     Microaggregation(5, refine_moves=1).fit(x)
     started = time.monotonic()
     timed = Microaggregation(5, refine=0.5, random_state=3).fit(x)
-    assert 0.5 <= time.monotonic() - started < 5
+    assert 0.5 <= time.monotonic() - started < 20
     again = Microaggregation(5, refine_moves=timed.moves_, random_state=3).fit(x)
     assert (again.groups_ == timed.groups_).all()
     outcome = Microaggregation(5, refine=0.1).run({"x": x[:, 0]}, lambda name: Draws(1, name))

@@ -239,15 +239,21 @@ class Queue:
                 self._note(number, status="running", started=_now(), began=time.time())
                 # -P: files beside somebody's data are no modules.
                 command = [sys.executable, "-P", "-m", "discreet.app.worker"]
-                self._process = subprocess.Popen(
-                    [*command, str(self.path(number))],
-                    # Ctrl+C is for the server, which then stops this.
-                    process_group=0,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    env=os.environ | {"TMPDIR": str(self.space.temporary)},
-                )
+                # Locked before there is a process, which inherits the lock: else nobody would wait
+                # for one that had hardly begun when the server was killed.
+                held = os.open(self.path(number) / "held", os.O_RDWR | os.O_CREAT, 0o600)
+                with os.fdopen(held):
+                    fcntl.flock(held, fcntl.LOCK_EX)
+                    self._process = subprocess.Popen(
+                        [*command, str(self.path(number))],
+                        # Ctrl+C is for the server, which then stops this.
+                        process_group=0,
+                        pass_fds=[held],
+                        stdin=subprocess.PIPE,
+                        stdout=subprocess.DEVNULL,
+                        stderr=subprocess.DEVNULL,
+                        env=os.environ | {"TMPDIR": str(self.space.temporary)},
+                    )
             except BadInput as error:
                 self._note(number, status="failed", ended=_now(), error=str(error))
                 return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import signal
 import socket
 import sys
 import tempfile
@@ -242,6 +243,9 @@ def serve(
 ) -> None:
     """Serve the app until it is interrupted, and open it in the browser."""
     _give_back_memory()
+    if hasattr(signal, "SIGPIPE"):
+        # It ends a command whose reader is gone; a browser may go elsewhere before it is answered.
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     # First, before a run that waits is started in vain.
     try:
         listener = socket.create_server(("127.0.0.1", port))

@@ -2,12 +2,11 @@
 
 Compiled code hears no signal and lets no other thread speak, so a run cannot watch itself: it is
 the child of a process that does nothing but watch, and stops it when it is asked to, or when the
-server is gone.
+server is gone. Both inherit a lock of the server's, which is free when both have ended.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import select
@@ -29,9 +28,6 @@ def main(folder: Path) -> int:
     """Carry out the run of a folder; what it says goes to files there."""
     asked: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
-    # Held until both processes have ended, so that the next server can tell.
-    held = os.open(folder / "held", os.O_RDWR | os.O_CREAT, 0o600)
-    fcntl.flock(held, fcntl.LOCK_EX)
     child = os.fork()
     if child == 0:
         return _work(folder)
