@@ -7,8 +7,11 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 install = $(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[$(1)]' || $(PIP) --editable '.[$(1)]'
 # Compiled tests are kept, whatever the caller's habits: else each process compiles them all again.
 unexport PYTHONDONTWRITEBYTECODE
+# A package index may be slow for a while.
+export UV_HTTP_TIMEOUT ?= 180
+export UV_HTTP_RETRIES ?= 8
 
-.PHONY: setup demo app test fuzz test-stress test-slow test-browser test-spark test-dist test-lowest docs pictures lint bench dist clean
+.PHONY: setup demo app test test-long fuzz test-stress test-slow test-browser test-spark test-dist test-lowest docs pictures lint bench dist clean
 
 setup: $(READY)
 
@@ -32,8 +35,12 @@ discreet-app/households.csv: | $(READY)
 app: setup discreet-app/households.csv
 	$(BIN)/discreet app discreet-app/households.csv --workspace discreet-app/work $(ARGS)
 
+# Those that take long are left to `make test-long`: tests/long.py.
 test: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not browser and not spark and not dist'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not (long or slow or browser or spark or dist)'
+
+test-long: setup
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'long and not (slow or browser or spark or dist)'
 
 # Random releases first (ARGS='--cases 10000 --seed 1'), then new examples for the tests that draw
 # them; a failure says how to repeat it.
@@ -80,7 +87,7 @@ test-lowest: setup
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
 	    --editable '.[files,sign,app]' 'pytest>=8' 'hypothesis>=6.100' 'polars>=1.0' 'jsonschema>=4.20'
 	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/compiled $(LOWEST)/bin/python -m pytest \
-	    -W ignore::ResourceWarning -m 'not slow and not browser and not spark and not dist' $(LOWEST_TESTS)
+	    -W ignore::ResourceWarning -m 'not (slow or browser or spark or dist)' $(LOWEST_TESTS)
 
 .venv/.docs: $(READY)
 	$(call install,docs)

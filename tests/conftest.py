@@ -14,6 +14,7 @@ from discreet import draws, protect, write_table
 from discreet.cli import main
 from discreet.datasets import load_census, make_households
 from discreet.flow import release as writing
+from tests.long import is_long
 
 # A gate must say the same of the same code, so it draws the same few examples each time; `make fuzz`
 # looks for new ones at length. Machines differ too much for a deadline per example. The numbers
@@ -93,6 +94,12 @@ def pytest_fixture_setup(fixturedef, request):
 # Ten thousand tests are many objects that stay: to look for garbage among them takes seconds, while
 # they are collected and, now and then, as they run.
 gc.disable()
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if is_long(item.nodeid):
+            item.add_marker(pytest.mark.long)
 
 
 def pytest_collection_finish():
