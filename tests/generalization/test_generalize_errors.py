@@ -45,6 +45,10 @@ def test_bad_input():
         "levels of 'age' must be a level of 0 to 3, or the lowest and the highest of a range, not 4",
         levels={"age": 4},
     )
+    say(
+        "levels of 'age' must be the lowest and then the highest of a range, not [2, 1]",
+        levels={"age": [2, 1]},
+    )
     say("levels names 'agee', which is not treated; did you mean 'age'?", levels={"agee": 1})
     say("weights belong to quality = 'loss'; 'nue' has none", quality="nue", weights={"age": 2.0})
     say("the weight of 'age' must be a number of at least 0, not -1", weights={"age": -1})

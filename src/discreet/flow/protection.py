@@ -269,7 +269,7 @@ def _prepare_again(
             raise broken(settled, said, suppressible=False, then=str(error)) from None
         few = unkept(release.recipe, release.plan)
         if not few and (suppress or not said):
-            settled.note(release.log, said)
+            settled.note(release.log, release.plan, said)
             return release
         release.close()
         said |= few

@@ -35,6 +35,7 @@ FRESH = (
     "release's noise would undo the other's"
 )
 AS_ASKED = "as was asked for"
+_FEW = 5  # values that a warning names
 PARAMETERS = ["parameters"]  # what is kept of a step that decides nothing
 TIED = "its draws are those of the project's key, for the values that there are now"
 NEW_NAMES = (
@@ -55,6 +56,7 @@ class Settled:
     columns: Sequence[str]  # those of the earlier table
     told: dict[str, Any] = field(repr=False)  # what the log says of the plan
     warnings: list[str] = field(default_factory=list)
+    steps: Sequence[Mapping[str, Any]] = field(default=(), repr=False)  # of the earlier plan
 
     def refuse_new(self, names: Sequence[str]) -> None:
         """Refuse columns that nobody has given a role, where they are not dropped."""
@@ -77,10 +79,17 @@ class Settled:
         """Tell whether something is kept of what a step decided."""
         return self.told["kept"].get(str(number), PARAMETERS) != PARAMETERS
 
-    def note(self, log: Log, suppressed: Mapping[int, Sequence[str]]) -> None:
+    def note(
+        self, log: Log, plan: Mapping[str, Any], suppressed: Mapping[int, Sequence[str]]
+    ) -> None:
         """Put into a log which plan was applied, how, and what was suppressed to keep it."""
         log["plan"] = self.told
         log["warnings"] += [one for one in self.warnings if one not in log["warnings"]]
+        pairs = enumerate(zip(self.steps, plan["steps"], self.recipe.steps, strict=False), start=1)
+        for number, (before, now, step) in pairs:
+            log["warnings"] += [
+                f"{self.where(number)}: {one}" for one in _new_values(step, before, now)
+            ]
         for number, said in suppressed.items():
             log["warnings"] += [
                 f"{self.where(number)}: {one}; they are suppressed, as was asked for"
@@ -204,7 +213,7 @@ def settle(evidence: Evidence, anew: Sequence[int] = (), same_pseudonyms: bool =
     told["asked"] = [_without_none(step.model_dump()) for step in asked]
     told |= {"discreet": log["discreet"], "kept": _by_text(kept), "anew": _by_text(others)}
     recipe = Recipe.from_dict(content, source=f"the recipe in {evidence.folder}")
-    return Settled(recipe, earlier, told, warnings)
+    return Settled(recipe, earlier, told, warnings, evidence.plan["steps"])
 
 
 def _refuse_asked(steps: int, anew: Sequence[int]) -> None:
@@ -326,6 +335,38 @@ def _other_labels(number: int, step: Step, plan: Mapping[str, Any]) -> list[str]
                 f"value{'s' * (other != 1)} of the earlier table other labels than then"
             )
     return found
+
+
+def _new_values(step: Step, before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """Name categories that the earlier table had not, where the hierarchy has a place for any.
+
+    Numbers are new each year; words are, where they are written or coded in another way.
+    """
+    for name, hierarchy in (step.parameters().get("hierarchies") or {}).items():
+        if Hierarchy.from_spec(hierarchy).spec["kind"] != "flat" or "joint" not in before:
+            continue
+        had, has = (
+            list(map(str, one["joint"]["hierarchies"][name]["values"])) for one in (before, now)
+        )
+        new = [value for value in has if value not in set(had)]
+        if not new or all(map(_is_number, had)):
+            continue
+        listed = ", ".join(f"'{value}'" for value in new[:_FEW])
+        more = f" and {len(new) - _FEW:,} more" if len(new) > _FEW else ""
+        yield (
+            f"'{name}' has {len(new):,} value{'s' * (len(new) != 1)} that the earlier table had "
+            f"not ({listed}{more}), and lacks {len(set(had) - set(has)):,} that it had; if they "
+            "are only written in another way, write them as before, or the releases cannot be "
+            "compared"
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 # What no longer holds

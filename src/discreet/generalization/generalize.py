@@ -297,6 +297,14 @@ class Generalize(Recoding):
                 "privacy is empty; name a model, such as KAnonymity(5), or one level for each "
                 "column under levels, to recode them and promise nothing"
             )
+        for name, levels in given.items():
+            for pair in levels.values() if isinstance(levels, Mapping) else [levels]:
+                ends = _ends(pair)
+                if ends != sorted(ends):
+                    raise BadInput(
+                        f"levels of '{name}' must be the lowest and then the highest of a range, "
+                        f"not {ends}"
+                    )
         if self.weights is not None and self.quality != "loss":
             raise BadInput(f"weights belong to quality = 'loss'; '{self.quality}' has none")
         if self.suppression_factor != 0.5 and self.quality not in WEIGHABLE:
@@ -443,3 +451,9 @@ class Generalize(Recoding):
                     raise BadInput(
                         f"{name} names '{column}', which is not treated; {nearest(column, columns)}"
                     )
+
+
+def _ends(levels: Any) -> list[int]:
+    """Return the lowest and the highest level, if a range is given."""
+    pair = levels if isinstance(levels, list | tuple) else []
+    return [one for one in pair if isinstance(one, int)]

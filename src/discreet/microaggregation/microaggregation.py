@@ -186,6 +186,12 @@ class Microaggregation(RowBound):
             raise BadInput("give refine (seconds) or refine_moves, not both")
         whole(2 * self.k, optional=True).check("block_size", self.block_size)
 
+    def check_treated(self, columns: Sequence[str]) -> None:
+        """Refuse to treat the column of strata."""
+        super().check_treated(columns)
+        if self.strata in columns:
+            raise BadInput(f"column '{self.strata}' cannot be treated and give the strata")
+
     def _run(self, given: Given) -> Outcome:
         """Group the records and replace them by their groups' centres."""
         columns = given.columns
@@ -291,8 +297,7 @@ class Microaggregation(RowBound):
         for name in self.weights or ():
             if name not in columns:
                 raise BadInput(f"weights names '{name}', no column; {nearest(name, columns)}")
-        if self.strata in columns:
-            raise BadInput(f"column '{self.strata}' cannot be treated and give the strata")
+        self.check_treated(list(columns))
         return self.weights
 
     def _group(

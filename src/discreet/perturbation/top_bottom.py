@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -73,23 +73,30 @@ class TopBottom(ColumnMethod):
         super().check_params()
         if self.lower is None and self.upper is None:
             raise BadInput("top-bottom needs a bound: give lower, upper or both")
-        for column in {*_names(self.lower), *_names(self.upper)} or {""}:
+        by_column = [bound for bound in (self.lower, self.upper) if isinstance(bound, Mapping)]
+        for column in set[str]().union(*by_column) if by_column else {""}:
             lower, upper = self._bounds(column)
             if lower > upper:
                 raise BadInput(f"lower = {lower:g} is above upper = {upper:g}")
+
+    def check_treated(self, columns: Sequence[str]) -> None:
+        """Refuse a column without a bound."""
+        super().check_treated(columns)
+        for column in columns:
+            self._bounds(column)
 
     def _bounds(self, column: str) -> tuple[float, float]:
         lower, upper = (
             bound.get(column) if isinstance(bound, Mapping) else bound
             for bound in (self.lower, self.upper)
         )
+        if lower is None and upper is None:
+            raise BadInput(f"top-bottom has neither lower nor upper for column '{column}'")
         return (-np.inf if lower is None else lower, np.inf if upper is None else upper)
 
     def decide(self, summary: Summary, column: str) -> ColumnPlan:
         """Take the bounds, and count what lies beyond them."""
         lower, upper = self._bounds(column)
-        if np.isinf(lower) and np.isinf(upper):
-            raise BadInput(f"top-bottom has neither lower nor upper for column '{column}'")
         return {
             "kind": "clip",
             "lower": None if np.isinf(lower) else float(lower),
@@ -113,7 +120,3 @@ class TopBottom(ColumnMethod):
     def apply(self, plan: ColumnPlan, values: np.ndarray, draws: Draws) -> np.ndarray:
         """Clip to the bounds; NaN stays."""
         return np.clip(values, plan["lower"], plan["upper"])
-
-
-def _names(bound: Any) -> set[str]:
-    return set(bound) if isinstance(bound, Mapping) else set()
