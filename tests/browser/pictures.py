@@ -42,7 +42,7 @@ _COLOURS = 48
 
 
 def make(browser: Browser, folder: Path) -> None:
-    """Go through the app with invented households, and take a picture of each page."""
+    """Go through the app with invented households, and take pictures of each page."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as here:
         file = Path(here) / "people.csv"
@@ -95,9 +95,13 @@ def _take(page, k):
 
 
 def _picture(page, folder, name, height=900):
-    page.evaluate("window.scrollTo(0, 0)")
+    """Take a picture of the top of a page, and one as it is on a narrow screen."""
     expect(page.locator("#recipe .problem")).not_to_contain_text("Reading", timeout=PATIENCE)
-    whole = {"x": 0, "y": 0, "width": 1280, "height": height}
-    found = Image.open(io.BytesIO(page.screenshot(clip=whole))).convert("RGB")
-    small = found.quantize(_COLOURS, dither=Image.Dither.NONE)
-    small.save(folder / f"{name}.png", optimize=True)
+    for width, file in ((1280, f"{name}.png"), (390, f"{name}-narrow.png")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate("window.scrollTo(0, 0)")
+        whole = {"x": 0, "y": 0, "width": width, "height": height}
+        found = Image.open(io.BytesIO(page.screenshot(clip=whole))).convert("RGB")
+        small = found.quantize(_COLOURS, dither=Image.Dither.NONE)
+        small.save(folder / file, optimize=True)
+    page.set_viewport_size({"width": 1280, "height": 900})

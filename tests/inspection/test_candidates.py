@@ -129,7 +129,18 @@ def test_what_leaves_nothing_of_a_key_is_not_taken():
     assert best_of([impossible]) is None
     assert best_of([impossible, gone]) is gone
     assert impossible.figures == "not possible (too few records)"
-    assert gone.figures == "risk 100.0 %, loss 10.0 %, 100.0 % of cells *, nothing left of age"
+    assert (
+        gone.figures == "risk 100.0 %, loss 10.0 %, 100.0 % of cells *, next to nothing left of age"
+    )
+
+
+@pytest.mark.parametrize(("share", "gone"), [(0.97, True), (0.9, False)])
+def test_a_key_is_gone_too_where_a_cell_in_thirty_is_left(monkeypatch, share, gone):
+    """A single cell that was left of a key was worth a way that lost more of all others."""
+    monkeypatch.setattr(candidates, "_starred", lambda before, after: share)
+    seen = inspect(TABLES["households"]())
+    proposal, choice = try_out(propose(seen), seen)
+    assert set(choice.taken.gone) == (set(proposal.hierarchies) if gone else set())
 
 
 def test_labels_that_overlap_are_taken_where_they_lose_much_less():

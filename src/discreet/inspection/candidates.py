@@ -41,6 +41,8 @@ _CLEARER = 1.2
 # Of ways that lose little more than the least, the one with the fewest `*` is taken: few would
 # give a column away for so little.
 _NEAR = 1.05
+# A key with so many cells `*` or blank tells next to nothing.
+_GONE = 0.95
 # Ties are broken by a seed, which must not change what is proposed.
 _SEEDED = {"seed": 0, "allow_predictable_seed": True}
 
@@ -79,7 +81,7 @@ class Tried:
     average: float = 1.0  # chance to be found as a mean over the records, `attackers.marketer`
     loss: float = 1.0  # mean `information_loss` of the columns
     starred: float = 1.0  # share of the keys' cells that are `*` or blank
-    gone: tuple[str, ...] = ()  # keys of which nothing is left
+    gone: tuple[str, ...] = ()  # keys of which next to nothing is left
     problem: str | None = None
     evidence: str = ""  # what its check found, and what can be done about it
 
@@ -90,7 +92,7 @@ class Tried:
             return f"not possible ({self.problem})"
         said = f"risk {_percent(self.risk)}, loss {_percent(self.loss)}"
         said += f", {_percent(self.starred)} of cells *"
-        return said + "".join(f", nothing left of {name}" for name in self.gone)
+        return said + "".join(f", next to nothing left of {name}" for name in self.gone)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -258,7 +260,7 @@ class _Trial:
             average=_average(release),
             loss=information_loss(self.table, after, self.judged, hierarchies=known),
             starred=float(np.mean(list(starred.values()))),
-            gone=tuple(name for name, share in starred.items() if share == 1),
+            gone=tuple(name for name, share in starred.items() if share >= _GONE),
         )
 
     def levels(self) -> dict[str, int]:
