@@ -11,6 +11,7 @@ import pytest
 
 from discreet.registry import methods
 from tests.house import LAYERS, SOURCE, drawn, graph, imports, modules, upward
+from tests.long import listed
 
 ROOT = SOURCE.parent.parent
 # The check is written from definitions: it shares no code with what it checks.
@@ -138,3 +139,12 @@ def test_a_small_run_loads_nothing_that_it_does_not_need(tmp_path):
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert (tmp_path / "out" / "internal" / "report.html").exists(), run.stdout
     assert run.stderr.strip().endswith("[]"), run.stderr
+
+
+def test_the_tests_that_are_listed_as_long_are_there():
+    # A class may have inherited its tests.
+    written = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    for one in listed():
+        file, *_, name = one.split("::")
+        own = (ROOT / file).read_text("utf-8")
+        assert f"def {name.rpartition('.')[2]}(" in own + written, one
