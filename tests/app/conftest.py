@@ -14,10 +14,10 @@ class Here:
     """A run in this process, for tests that are not about processes: to start one takes seconds."""
 
     def __init__(self, command, **options):
-        self.code = carry_out(Path(command[-1]))
+        self.returncode = carry_out(Path(command[-1]))
 
     def poll(self):
-        return self.code
+        return self.returncode
 
 
 def _runs_here():

@@ -1,12 +1,16 @@
 """Requests that must be refused, each for its own reason."""
 
 import os
+import resource
 import socket
+import time
 
+import httpx
 import pytest
 
 from discreet.app import guard
 from tests.app.client import BASE, PORT, Page
+from tests.app.server import Server
 
 EVIL = "http://evil.example"
 
@@ -162,3 +166,23 @@ def test_there_is_no_page_about_the_interface(page):
 def test_files_of_the_app_alone_are_static(page):
     for path in ("/static/../server.py", "/static/%2e%2e/server.py", "/static/..%2fserver.py"):
         assert page.get(path).status_code == 404
+
+
+def test_connections_without_end_fill_no_terminal(tmp_path, people):
+    """Anybody on this machine may open some; the terminal may be a file."""
+
+    def few():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+
+    with (tmp_path / "errors").open("w") as errors:
+        server = Server(tmp_path / "work", people, stderr=errors, preexec_fn=few)
+        try:
+            place = ("127.0.0.1", int(server.base.rsplit(":", 1)[1]))
+            held = [socket.create_connection(place) for _ in range(100)]
+            time.sleep(2)
+            for one in held:
+                one.close()
+            assert httpx.get(server.url, timeout=30).status_code == 303
+        finally:
+            server.stop()
+    assert (tmp_path / "errors").stat().st_size < 10_000

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -22,6 +23,7 @@ from discreet.inspection.encoded import encode_table
 from discreet.recipe import Recipe
 from discreet.table import read_table, write_table
 from tests.app.client import BASE, Page, text_of
+from tests.app.server import Server
 
 HOSTILE = '"><script>alert(1)</script>{{ 7*7 }}'
 
@@ -463,3 +465,20 @@ def test_nobody_waits_for_what_another_page_takes_long_for(page, monkeypatch, pa
     assert answered == 200
     assert refused in (422, 500)
     assert not any(held_up)
+
+
+def test_the_first_requests_of_many_tabs_are_all_answered(tmp_path, people):
+    """Each of their threads loads what it needs, also when all do so at the same moment."""
+    server = Server(tmp_path / "work", people)
+    parts = ("risk/figures", "hierarchies", "hierarchies/tree?column=age", "protect/steps")
+    parts += ("protect/step?number=0&method=generalize", "recipe/problem", "explore/sliders")
+    parts += ("hierarchies/csv?column=age", "data/columns", "release", "result", "explore")
+    headers = {"origin": server.base, "hx-request": "true"}
+    try:
+        with httpx.Client(base_url=server.base, headers=headers, timeout=60) as page:
+            assert page.get(server.url).status_code == 303
+            with ThreadPoolExecutor(len(parts)) as pool:
+                found = list(pool.map(lambda part: page.get(f"/{part}"), parts))
+            assert not [one.url for one in found if one.status_code == 500]
+    finally:
+        server.stop()

@@ -1,10 +1,15 @@
 """The queue whatever happens to a run: it goes on, and says what is there."""
 
+import fcntl
+import io
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
 
@@ -98,6 +103,53 @@ def test_a_disk_that_is_full_for_a_while_does_not_end_the_queue(queue, monkeypat
     queue.scripts += [ENDS] * 3
     assert ended(queue, queue.add("", "one", 1), "done", "failed")
     assert ended(queue, queue.add("", "two", 1), "done")
+
+
+def test_a_terminal_that_is_gone_does_not_end_the_queue(queue, monkeypatch):
+    """As after `discreet app 2>&1 | head -1`, or with its errors in a file on the full disk."""
+
+    class Gone(io.StringIO):
+        def write(self, text):
+            told.set()
+            raise BrokenPipeError(32, "Broken pipe")
+
+    told, real, fails = threading.Event(), queue.all, iter([True])
+
+    def all_runs():
+        if threading.current_thread() is not threading.main_thread() and next(fails, False):
+            raise OSError(28, "No space left on device")
+        return real()
+
+    monkeypatch.setattr(queue, "all", all_runs)
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.stderr", Gone())
+        assert told.wait(30)
+    queue.scripts += [ENDS]
+    assert ended(queue, queue.add("", "one", 1), "done")
+
+
+LEAVES = """
+import os, pathlib, sys, time
+child = os.fork()
+if child:
+    (pathlib.Path(sys.argv[1]) / "progress").write_text("starting")
+time.sleep(60)
+"""
+
+
+def test_a_worker_that_is_killed_leaves_nothing_running(queue):
+    queue.scripts += [LEAVES, ENDS]
+    number, then = queue.add("", "one", 1), queue.add("", "two", 1)
+    end = time.monotonic() + 30
+    while not queue.progress(number):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    os.kill(queue._process.pid, signal.SIGKILL)
+    assert ended(queue, number, "failed")["error"] == "the run ended early"
+    # Whoever still runs has it.
+    with (queue.path(number) / "held").open() as held:
+        fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    assert ended(queue, then, "done")
 
 
 def test_a_run_that_ends_as_it_is_cancelled_is_done(queue):

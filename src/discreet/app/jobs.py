@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -196,7 +197,9 @@ class Queue:
             except Exception as error:
                 # Such as a disk that is full. What waits goes on once it can, and what an
                 # exception says may hold values of the table.
-                print(f"discreet app: {type(error).__name__} in the queue", file=sys.stderr)
+                # The terminal may be gone, or be a file on that disk.
+                with contextlib.suppress(OSError, ValueError, AttributeError):
+                    print(f"discreet app: {type(error).__name__} in the queue", file=sys.stderr)
             self._wake.wait(1)
             self._wake.clear()
 
@@ -216,6 +219,9 @@ class Queue:
         finally:
             if process.poll() is None:
                 _stop(process)
+            if process.returncode is not None and process.returncode < 0:
+                _end_all_of(process)
+                self._wait_for(number)
             with self._lock:
                 self._process = self._running = None
         path = self.path(number) / "error"
@@ -318,6 +324,15 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+    if process.returncode < 0:
+        _end_all_of(process)
+
+
+def _end_all_of(process: subprocess.Popen[bytes]) -> None:
+    """End what a worker that was killed itself has left running: nobody watches that any more."""
+    # Its group is its own, and is there as long as one of it is.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _now() -> str:

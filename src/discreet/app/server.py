@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import logging
 import os
 import signal
 import socket
@@ -270,8 +271,12 @@ def serve(
     print(f"Discreet is at {url}\nIts workspace: {space.folder}\nCtrl+C ends it.", flush=True)
     if browser:
         threading.Timer(0.3, webbrowser.open, [url]).start()
+    # Where no file descriptor is left for a connection, it would say so, megabytes a second.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     config = uvicorn.Config(
         guard,
+        # And try again at once so often.
+        backlog=32,
         log_level="critical",
         access_log=False,
         server_header=False,
