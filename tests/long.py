@@ -13,7 +13,7 @@ import pytest
 LIST = Path(__file__).with_name("long.txt")
 # Seconds that all cases of a test take, and one of them on average: what a case is the first to need
 # is its own, and many cases of a few milliseconds are worth theirs.
-LEAST, EACH = 0.8, 0.02
+LEAST, EACH = 0.5, 0.02
 # Journeys with processes and pages, whatever one of them takes.
 FOLDERS = ("tests/app/", "tests/docs/")
 
