@@ -361,6 +361,24 @@ def test_values_that_are_written_in_another_way_are_told(tmp_path, engine):
     )
 
 
+@pytest.mark.parametrize("method", ["generalize", "mondrian", "local"])
+def test_many_new_values_are_told_in_short_and_where_groups_are_decided_on_anew(tmp_path, method):
+    """To name them took the square of their number; Mondrian's plan has no values to compare."""
+    names = pa.table({"town": [f"{place}{i}" for i in range(20_000) for place in "ab"]})
+    step = {"method": "mondrian" if method == "mondrian" else "generalize", "columns": ["town"]}
+    step |= {
+        "privacy": [{"model": "k-anonymity", "k": 2}],
+        "hierarchies": {"town": {"kind": "flat"}},
+    }
+    step |= {"local": True} if method == "local" else {}
+    asked = {"roles": {"quasi": ["town"]}, "steps": [step]}
+    plan = saved(names, asked, tmp_path / "one")
+    later = pa.table({"town": [f"c{one}" for one in names["town"].to_pylist()]})
+    said = [one for one in told(later, plan, "memory") if "the earlier table had not" in one]
+    assert all(one.count("'ca") <= 5 and "and 39,995 more" in one for one in said)
+    assert len(said) == (method != "mondrian")
+
+
 def told(table, plan, engine):
     return protect(table, plan=plan, engine=engine, suppress=True).log["warnings"]
 

@@ -28,6 +28,7 @@ from discreet.flow.refusals import chooses_rarest
 from discreet.generalization import Hierarchy
 from discreet.parameters import is_whole
 from discreet.recipe.recipe import Recipe, Step, read_step
+from discreet.table.columns import is_number
 
 _ANEW = "or decide anew with a recipe instead of the plan"
 FRESH = (
@@ -342,31 +343,24 @@ def _new_values(step: Step, before: Mapping[str, Any], now: Mapping[str, Any]) -
 
     Numbers are new each year; words are, where they are written or coded in another way.
     """
+    trees = [one.get("joint", {}).get("hierarchies", {}) for one in (before, now)]
     for name, hierarchy in (step.parameters().get("hierarchies") or {}).items():
-        if Hierarchy.from_spec(hierarchy).spec["kind"] != "flat" or "joint" not in before:
+        if Hierarchy.from_spec(hierarchy).spec["kind"] != "flat":
             continue
-        had, has = (
-            list(map(str, one["joint"]["hierarchies"][name]["values"])) for one in (before, now)
-        )
-        new = [value for value in has if value not in set(had)]
-        if not new or all(map(_is_number, had)):
+        if not all(name in one for one in trees):
+            continue
+        had, has = (dict.fromkeys(map(str, one[name]["values"])) for one in trees)
+        new = [value for value in has if value not in had]
+        if not new or all(map(is_number, had)):
             continue
         listed = ", ".join(f"'{value}'" for value in new[:_FEW])
         more = f" and {len(new) - _FEW:,} more" if len(new) > _FEW else ""
         yield (
             f"'{name}' has {len(new):,} value{'s' * (len(new) != 1)} that the earlier table had "
-            f"not ({listed}{more}), and lacks {len(set(had) - set(has)):,} that it had; if they "
+            f"not ({listed}{more}), and lacks {len(had.keys() - has):,} that it had; if they "
             "are only written in another way, write them as before, or the releases cannot be "
             "compared"
         )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 # What no longer holds

@@ -343,8 +343,8 @@ def _say_not_numeric(column: pa.ChunkedArray, name: str, start: int) -> str:
         return f"column '{name}' is {kind}, but this step needs numbers"
     for row, cell in enumerate(column, start + 1):
         text = cell.as_py()
-        if text is not None and not _is_number(text):
-            if _is_number(text.replace(".", "").replace(",", ".")):
+        if text is not None and not is_number(text):
+            if is_number(text.replace(".", "").replace(",", ".")):
                 return (
                     f"column '{name}', row {row}: '{text}' is not a number with a decimal point; "
                     "if the comma is its decimal mark, say so (decimal), and take out other marks"
@@ -368,7 +368,8 @@ def _say_number_as_text(column: pa.ChunkedArray, name: str, start: int) -> str:
     return f"column '{name}' holds numbers as text, such as '{first}'; convert it to numbers first"
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Tell whether a text can be read as a number."""
     try:
         float(text)
     except ValueError:
